@@ -1,0 +1,231 @@
+"""Formulas: polynomials as a person writes them, kept as a graph.
+
+A node is a constant, a variable, a sum, a product or a power. Nodes are immutable and may be shared;
+sums and products take any number of arguments. Nothing here recurses, so depth and size are limited by
+memory only: build large formulas with :func:`total` and :func:`product`, or with ``+`` and ``*`` in a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from .errors import InputError
+from .rings import Number, Ring, exact_number
+
+__all__ = ["CEILING", "Facts", "Formula", "constant", "evaluate", "facts", "postorder", "product", "total", "variables"]
+
+#: Lengths and bounds from here on are reported as "at least this".
+CEILING = 1 << 200
+
+
+class Formula:
+    """A node. ``kind`` is ``constant``, ``variable``, ``sum``, ``product`` or ``power``; ``value`` is the
+    number, the name or the exponent."""
+
+    __slots__ = ("args", "kind", "value")
+
+    def __init__(self, kind: str, args: tuple[Formula, ...] = (), value: Any = None) -> None:
+        self.kind = kind
+        self.args = args
+        self.value = value
+
+    def __add__(self, other: Formula | Number) -> Formula:
+        return Formula("sum", (self, _formula(other)))
+
+    def __radd__(self, other: Number) -> Formula:
+        return Formula("sum", (_formula(other), self))
+
+    def __neg__(self) -> Formula:
+        return Formula("product", (MINUS_ONE, self))
+
+    def __sub__(self, other: Formula | Number) -> Formula:
+        return Formula("sum", (self, -_formula(other)))
+
+    def __rsub__(self, other: Number) -> Formula:
+        return Formula("sum", (_formula(other), -self))
+
+    def __mul__(self, other: Formula | Number) -> Formula:
+        return Formula("product", (self, _formula(other)))
+
+    def __rmul__(self, other: Number) -> Formula:
+        return Formula("product", (_formula(other), self))
+
+    def __truediv__(self, other: Number) -> Formula:
+        if exact_number(other) == 0:
+            raise InputError("a formula cannot be divided by zero")
+        return Formula("product", (constant(1 / exact_number(other)), self))
+
+    def __pow__(self, exponent: int) -> Formula:
+        if not isinstance(exponent, int) or exponent < 0:
+            raise InputError(f"an exponent must be a whole number from 0 on, not {exponent!r}")
+        return Formula("power", (self,), exponent)
+
+
+def constant(value: Number) -> Formula:
+    return Formula("constant", value=exact_number(value))
+
+
+MINUS_ONE = constant(-1)
+
+
+def _formula(value: Formula | Number) -> Formula:
+    return value if isinstance(value, Formula) else constant(value)
+
+
+def variables(names: str) -> list[Formula]:
+    """One variable for each word of ``names``."""
+    return [Formula("variable", value=name) for name in names.split()]
+
+
+def total(terms: Iterable[Formula]) -> Formula:
+    """The sum of ``terms`` as one node."""
+    args = tuple(terms)
+    return Formula("sum", args) if args else constant(0)
+
+
+def product(factors: Iterable[Formula]) -> Formula:
+    """The product of ``factors`` as one node."""
+    args = tuple(factors)
+    return Formula("product", args) if args else constant(1)
+
+
+def postorder(*roots: Formula) -> Iterator[Formula]:
+    """Every node below ``roots`` once, arguments before the nodes that use them."""
+    done: set[int] = set()
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if id(node) in done:
+            continue
+        if expanded or not node.args:
+            done.add(id(node))
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args) if id(arg) not in done)
+
+
+def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
+    """The value of ``formula`` at lanes (or elements) ``values``, computed as written.
+
+    This is the independent reference for compiled programs: no rewriting, one operation a node.
+    """
+    results: dict[int, Any] = {}
+    some = next(iter(values.values()), None)
+    for node in postorder(formula):
+        args = [results[id(arg)] for arg in node.args]
+        match node.kind:
+            case "constant":
+                element = ring.embed(node.value)
+                batch = 1 if some is None else some.shape[-1] * (64 if ring.name == "boolean" else 1)
+                results[id(node)] = ring.constant(element, batch)
+            case "variable":
+                results[id(node)] = values[node.value]
+            case "sum" | "product":
+                combine = ring.add if node.kind == "sum" else ring.mul
+                out = args[0]
+                for arg in args[1:]:
+                    out = combine(out, arg)
+                results[id(node)] = out
+            case "power":
+                out = ring.constant(ring.embed(1), args[0].shape[-1] * (64 if ring.name == "boolean" else 1))
+                for bit in bin(node.value)[2:]:
+                    out = ring.mul(out, out)
+                    out = ring.mul(out, args[0]) if bit == "1" else out
+                results[id(node)] = out
+    return results[id(formula)]
+
+
+class Facts:
+    """What is known of a formula without compiling it.
+
+    ``leaves`` and ``depth`` count the written formula (a chain of one operator is one balanced operator, a
+    sign is free); ``textbook`` is the length of the Ben-Or-Cleve recursion, ``bound`` is ``4^depth``. Numbers
+    from :data:`CEILING` on are cut there.
+    """
+
+    __slots__ = ("bound", "degree", "depth", "leaves", "textbook", "variables")
+
+    def __init__(self, leaves: int, depth: int, degree: int, textbook: int, names: tuple[str, ...]) -> None:
+        self.leaves = leaves
+        self.depth = depth
+        self.degree = degree
+        self.textbook = textbook
+        self.bound = min(4**depth, CEILING) if depth < 100 else CEILING
+        self.variables = names
+
+
+@cache
+def _balanced_depths(count: int) -> tuple[int, ...]:
+    """The depth of each leaf of a balanced binary tree."""
+    if count == 1:
+        return (0,)
+    halves = _balanced_depths(count // 2) + _balanced_depths(count - count // 2)
+    return tuple(depth + 1 for depth in halves)
+
+
+def _flat_arguments(node: Formula, kind: str, free: set[int]) -> list[Formula]:
+    """The arguments of a chain of one operator, signs and powers of products opened up."""
+    if not any(arg.kind == kind or arg is MINUS_ONE for arg in node.args):
+        return list(node.args)
+    out: list[Formula] = []
+    stack = list(reversed(node.args))
+    while stack:
+        arg = stack.pop()
+        if arg.kind == kind and id(arg) not in free:
+            stack.extend(reversed(arg.args))
+        elif not (kind == "product" and arg.kind == "constant" and arg.value == -1):
+            out.append(arg)
+    return out
+
+
+def facts(*formulas: Formula) -> Facts:
+    """Facts of one formula, or of several outputs together (lengths add, depth and degree are the largest)."""
+    names: dict[str, None] = {}
+    users: dict[int, int] = {}
+    nodes = list(postorder(*formulas))
+    for node in nodes:
+        for arg in node.args:
+            users[id(arg)] = users.get(id(arg), 0) + 1
+    shared = {key for key, count in users.items() if count > 1}
+    parents = {id(arg): node.kind for node in nodes for arg in node.args}
+    roots = {id(formula) for formula in formulas}
+    known: dict[int, tuple[int, int, int, int]] = {}
+    for node in nodes:
+        match node.kind:
+            case "constant":
+                known[id(node)] = (1, 0, 0, 1)
+            case "variable":
+                names[node.value] = None
+                known[id(node)] = (1, 0, 1, 1)
+            case "power" if node.value == 0:
+                known[id(node)] = (1, 0, 0, 1)
+            case "power":
+                leaves, depth, degree, length = known[id(node.args[0])]
+                deeper = (node.value - 1).bit_length()
+                scale = sum(1 << d for d in _balanced_depths(node.value)) if node.value <= 1 << 12 else node.value**2
+                known[id(node)] = (leaves * node.value, depth + deeper, degree * node.value, length * scale)
+            case kind:
+                if id(node) not in shared and id(node) not in roots and parents.get(id(node)) == kind:
+                    continue
+                args = [known[id(arg)] for arg in _flat_arguments(node, kind, shared)] or [(1, 0, 0, 1)]
+                levels = _balanced_depths(len(args))
+                leaves = sum(arg[0] for arg in args)
+                depth = max(arg[1] + level for arg, level in zip(args, levels, strict=True))
+                if kind == "sum":
+                    degree = max(arg[2] for arg in args)
+                    length = sum(arg[3] for arg in args)
+                else:
+                    degree = sum(arg[2] for arg in args)
+                    length = sum(arg[3] << level for arg, level in zip(args, levels, strict=True))
+                known[id(node)] = (leaves, depth, degree, min(length, CEILING))
+    found = [known[id(formula)] for formula in formulas]
+    return Facts(
+        sum(f[0] for f in found),
+        max(f[1] for f in found),
+        max(f[2] for f in found),
+        min(sum(f[3] for f in found), CEILING),
+        tuple(names),
+    )
