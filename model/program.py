@@ -25,13 +25,16 @@ CONTRACTS = ("in-place", "clean")
 SOURCE = 1
 
 
-class Input(NamedTuple):
+# Not tuples: ``Input(0)`` and ``Weight(0)`` must differ as keys and in comparisons.
+@dataclass(frozen=True, slots=True)
+class Input:
     """The scalar ``x[u]``."""
 
     u: int
 
 
-class Weight(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Weight:
     """The scalar ``w[k]``."""
 
     k: int
@@ -193,7 +196,8 @@ class Program:
 
     @property
     def has_restart(self) -> bool:
-        return any(output.restart and output.at < len(self) for output in self.outputs)
+        last = self.outputs[-1]
+        return any(output.restart and (output is not last or output.at < len(self)) for output in self.outputs)
 
     def attends(self) -> int:
         """Attention steps: what it takes to have each linear form in the accumulator when it is used."""
@@ -260,7 +264,7 @@ class Program:
     def segments(self, count: int) -> list[Program]:
         """``count`` consecutive pieces of nearly equal cycles; run in order they are this program.
 
-        A cut never falls between two uses of one linear form that follow each other, so no form is built twice.
+        A cut never parts neighbouring instructions that use one linear form: it would have to be built twice.
         """
         if not count >= 1:
             raise InputError(f"the number of segments must be at least 1, not {count}")

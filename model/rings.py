@@ -41,6 +41,8 @@ Array = NDArray[Any]
 
 def exact_number(value: Number) -> Fraction:
     """``value`` as a rational; a float stands for the binary number it is."""
+    if isinstance(value, np.generic):  # a numpy integer would overflow inside a Fraction
+        value = value.item()
     if isinstance(value, float) and not isfinite(value):
         raise InputError(f"a number must be finite, not {value!r}")
     return Fraction(value)
@@ -93,7 +95,8 @@ class Ring(ABC):
 
     def encode_all(self, values: Any) -> Array:
         """Elements of an array of Python numbers, of the same shape."""
-        given = np.asarray(values)
+        # As objects: numpy would turn a list with integers beyond 63 bits into floats.
+        given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
         flat = [self.encode(v) for v in given.ravel().tolist()]
         out = np.empty(len(flat), dtype=self.element_dtype)
         out[:] = flat
