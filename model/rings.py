@@ -375,7 +375,10 @@ class Real(Ring):
     lane_dtype = np.dtype(np.float64)
 
     def encode(self, value: Number) -> float:
-        return float(exact_number(value))
+        try:
+            return float(exact_number(value))
+        except OverflowError:
+            raise InputError(f"{value} does not fit {self.name} (64-bit floats)") from None
 
     embed = encode
 

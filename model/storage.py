@@ -33,6 +33,7 @@ the file's name, and for text its line number. Files are written under a tempora
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -47,7 +48,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .program import CONTRACTS, Columns, Form, Input, Linear, Output, Program, Weight
 
-__all__ = ["dumps", "ending", "load", "loads", "save", "write_file"]
+__all__ = ["dumps", "ending", "instruction_texts", "load", "loads", "save", "scalar_texts", "write_file"]
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -126,28 +127,18 @@ def dumps(program: Program) -> str:
         lines.append(f"inputs {' '.join(program.inputs)}")
     for k, (text, mark) in enumerate(zip(_weight_texts(program), program.derived, strict=True)):
         lines.append(f"weight w[{k}] = {text}{' derived' if mark else ''}")
-    scalars = []
-    linear = 0
-    for form in program.forms:
-        match form:
-            case Input(u):
-                scalars.append(program.inputs[u])
-            case Weight(k):
-                scalars.append(f"w[{k}]")
-            case Linear(terms, bias):
-                parts = [f"w[{k}]*{program.inputs[u]}" for k, u in terms] + ([] if bias is None else [f"w[{bias}]"])
-                lines.append(f"form f[{linear}] = {' + '.join(parts) or '0'}")
-                scalars.append(f"f[{linear}]")
-                linear += 1
+    scalars = scalar_texts(program)
+    for form, scalar in zip(program.forms, scalars, strict=True):
+        if isinstance(form, Linear):
+            parts = [f"w[{k}]*{program.inputs[u]}" for k, u in form.terms]
+            parts += [] if form.bias is None else [f"w[{form.bias}]"]
+            lines.append(f"form {scalar} = {' + '.join(parts) or '0'}")
     if not _in_order_of_use(program):
         lines.append(f"table {' '.join(dict.fromkeys(scalars))}")
-    heads = {(r, sign): f"R{r} {'+' if sign > 0 else '-'}= " for r in range(program.width) for sign in (1, -1)}
-    tails = [f"*R{r}" for r in range(program.width)]
     done = 0
     for output in (*program.outputs, None):
         end = len(program) if output is None else output.at
-        dst, src, sign, used = (column[done:end].tolist() for column in program.code.arrays())
-        lines += [heads[j, plus] + scalars[f] + tails[i] for j, i, plus, f in zip(dst, src, sign, used, strict=True)]
+        lines += instruction_texts(program, scalars, done, end)
         if output is not None:
             lines.append(f"emit {output.name} = R{output.register}{' restart' if output.restart else ''}")
         done = end
@@ -158,6 +149,29 @@ def dumps(program: Program) -> str:
 def loads(text: str, name: str = "<text>") -> Program:
     """The program that ``text`` describes; errors begin with ``name`` and the line number."""
     return _Reader(text, name).program()
+
+
+def scalar_texts(program: Program) -> list[str]:
+    """Every form of the table as instructions name it: an input, ``w[k]``, or ``f[n]`` for the n-th linear form."""
+    out = []
+    linear = itertools.count()
+    for form in program.forms:
+        match form:
+            case Input(u):
+                out.append(program.inputs[u])
+            case Weight(k):
+                out.append(f"w[{k}]")
+            case Linear():
+                out.append(f"f[{next(linear)}]")
+    return out
+
+
+def instruction_texts(program: Program, scalars: list[str], first: int, end: int) -> list[str]:
+    """The instructions from ``first`` up to ``end``, a line each; ``scalars`` are :func:`scalar_texts`."""
+    heads = {(r, sign): f"R{r} {'+' if sign > 0 else '-'}= " for r in range(program.width) for sign in (1, -1)}
+    tails = [f"*R{r}" for r in range(program.width)]
+    columns = (column[first:end].tolist() for column in program.code.arrays())
+    return [heads[j, sign] + scalars[form] + tails[i] for j, i, sign, form in zip(*columns, strict=True)]
 
 
 def _check_names(program: Program) -> None:
