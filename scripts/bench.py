@@ -1,0 +1,50 @@
+"""``skinny bench``: what the project promises, measured here and now."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .common import Parser, add_command, print_json, print_table
+
+__all__ = ["register"]
+
+DETAILS = """\
+example:
+  $ skinny bench golden
+  $ skinny bench lengths --json
+"""
+
+
+def register(commands: Any) -> None:
+    parser: Parser = commands.add_parser(
+        "bench",
+        help="measure what the project promises",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    benches = parser.add_subparsers(title="benches", metavar="BENCH", required=True, dest="bench")
+    add_command(benches, "lengths", lengths, "program lengths against the tables they must meet", DETAILS)
+    add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
+
+
+def lengths(args: argparse.Namespace) -> None:
+    from .bench_lengths import bench_lengths
+
+    rows = bench_lengths()
+    if args.json:
+        print_json({"lengths": rows})
+    else:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def golden(args: argparse.Namespace) -> None:
+    from .bench_golden import bench_golden
+
+    measured = bench_golden()
+    if args.json:
+        print_json(measured)
+    else:
+        rows = [(key, f"{value:.3f}" if isinstance(value, float) else f"{value:,}") for key, value in measured.items()]
+        print_table(("golden run, modular:32", ""), rows)

@@ -1,0 +1,84 @@
+"""What the commands share: their parsers, and how they read programs and print answers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from skinny.model.errors import InputError
+from skinny.model.formula import CEILING
+
+__all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable"]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are :exc:`InputError`."""
+
+    def error(self, message: str) -> Any:
+        raise InputError(f"{message} (see '{self.prog} --help')")
+
+
+def add_command(
+    commands: Any, name: str, execute: Callable[[argparse.Namespace], None], summary: str, details: str
+) -> Parser:
+    """A subcommand that does ``execute(args)``; ``details`` stand below the options in its help. Every command
+    can answer in JSON."""
+    parser: Parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=details,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else on stdout")
+    parser.set_defaults(execute=execute)
+    return parser
+
+
+def note(message: str) -> None:
+    """Tell the person, not the program that reads stdout."""
+    print(f"skinny: {message}", file=sys.stderr)
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer, allow_nan=False))
+
+
+def readable(value: Any, name: str) -> int | float | str:
+    """A ring's number as JSON can hold it: an integer, a finite float, or a text like ``3/4`` or ``inf``."""
+    if isinstance(value, Fraction):
+        value = value.numerator if value.denominator == 1 else value
+    try:
+        text = str(value)
+    except ValueError:  # the interpreter's guard against quadratic conversions
+        raise InputError(f"{name}: a value has too many digits to be printed") from None
+    if isinstance(value, int) or (isinstance(value, float) and value - value == 0):
+        return value
+    return text
+
+
+def large(number: int) -> str:
+    """A length that may have been cut at :data:`CEILING`."""
+    return f"{number:,}" if number < CEILING else f"at least 2^{CEILING.bit_length() - 1}"
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table on stdout: numbers to the right, text to the left. A pipe gets whole lines, however long."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    listed = [list(row) for row in rows]
+    for column, head in enumerate(heads):
+        numeric = all(isinstance(row[column], int | float) for row in listed)
+        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
+    for row in listed:
+        # Text, because brackets in a plain string would be read as markup.
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False).print(table)

@@ -1,0 +1,158 @@
+"""``skinny compile``: a formula to a program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skinny.model.errors import InputError
+from skinny.model.formula import CEILING
+from skinny.model.parse import parse_formula
+from skinny.model.program import CONTRACTS
+from skinny.model.storage import dumps, ending, save
+
+from .common import add_command, large, note, print_json, print_table
+from .inputs import parse_number, read_text
+
+if TYPE_CHECKING:
+    from skinny.model.compiler import Compilation
+
+__all__ = ["register"]
+
+DETAILS = """\
+FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
+Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
+
+Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
+
+JSON keys: length (apply instructions), cycles (every step of the machine, attention included), width, contract,
+attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
+bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
+passes (length and cycles after each), file. textbook_length and bound are null from 2^200 on; bound_log2 is always
+exact.
+
+example:
+  $ skinny compile 'y = a*b + c*d'
+  $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
+  $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
+"""
+#: Longer formulas are cut in the title of a program.
+LONGEST_TITLE = 1000
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "compile", execute, "compile a formula to a program and prove the result", DETAILS)
+    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE or -")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
+    parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
+    parser.add_argument("--width", metavar="W", type=int, default=3, help="registers, 3 or more (default: 3)")
+    parser.add_argument(
+        "--attention",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="linear forms as scalars (default: yes)",
+    )
+    parser.add_argument("--without", metavar="PASS", action="append", default=[], help="switch a pass off; repeatable")
+    parser.add_argument("--start", metavar="R0,R1,…", help="start vector (default: 0,1,0,…)")
+    parser.add_argument("--limit", metavar="N", type=int, default=20_000_000, help="refuse longer programs (2·10^7)")
+    parser.add_argument("--explain", action="store_true", help="print the length after each pass")
+
+
+def execute(args: argparse.Namespace) -> None:
+    if args.output is not None:
+        ending(args.output)
+        if not Path(args.output).parent.is_dir():
+            raise InputError(f"{args.output}: the folder does not exist")
+    if args.width < 3:
+        raise InputError(f"the width must be 3 or more, not {args.width}")
+    text = _formula_text(args.formula)
+    try:
+        outputs = parse_formula(text)
+    except InputError as error:
+        place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
+        raise InputError(f"{place}{error}") from None
+
+    from skinny.model.compiler import PASSES, compile_formula
+
+    without = frozenset(name for given in args.without for name in given.split(","))
+    for name in sorted(without):
+        if name not in PASSES:
+            raise InputError(f"there is no pass {name!r}: --without takes {', '.join(PASSES)}")
+    compiled = compile_formula(
+        outputs,
+        contract=args.contract,
+        width=args.width,
+        attention=args.attention,
+        without=without,
+        limit=args.limit,
+        start=_start(args.start, args.width),
+    )
+    program = replace(compiled.program, title=_title(text))
+    if args.output is not None:
+        save(program, args.output)
+    if args.json:
+        print_json(_answer(args, compiled))
+    elif args.explain:
+        _explain(compiled)
+    elif args.output is None:
+        sys.stdout.write(dumps(program))
+    else:
+        length = f"{len(program):,} instructions, {program.cycles:,} cycles"
+        note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
+
+
+def _formula_text(given: str) -> str:
+    return read_text(given.removeprefix("@")) if given == "-" or given.startswith("@") else given
+
+
+def _start(given: str | None, width: int) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    values = [parse_number(value) for value in given.split(",")]
+    if len(values) != width:
+        raise InputError(f"--start must have {width} values, not {len(values)}")
+    if any(value.denominator != 1 for value in values):
+        raise InputError(f"the values of --start must be integers, not {given}")
+    return tuple(value.numerator for value in values)
+
+
+def _title(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE] + " …"
+
+
+def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
+    program, facts = compiled.program, compiled.facts
+    return {
+        "length": len(program),
+        "cycles": program.cycles,
+        "width": program.width,
+        "contract": program.contract,
+        "attention": args.attention,
+        "inputs": program.inputs,
+        "outputs": [output.name for output in program.outputs],
+        "depth": facts.depth,
+        "degree": facts.degree,
+        "leaves": facts.leaves,
+        "textbook_length": facts.textbook if facts.textbook < CEILING else None,
+        "bound": facts.bound if facts.bound < CEILING else None,
+        "bound_log2": 2 * facts.depth,
+        "predicted": compiled.predicted,
+        "levels": program.depth,
+        "checked": compiled.checked,
+        "seconds": compiled.seconds,
+        "passes": [{"pass": name, "length": length, "cycles": cycles} for name, length, cycles in compiled.steps],
+        "file": args.output,
+    }
+
+
+def _explain(compiled: Compilation) -> None:
+    facts, program = compiled.facts, compiled.program
+    print_table(("after", "length", "cycles"), compiled.steps)
+    print()
+    print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
+    print(f"result              {len(program):,} instructions, {program.cycles:,} cycles, {program.depth:,} levels")
+    print(f"checked             {compiled.checked}")

@@ -1,0 +1,132 @@
+"""Numbers that a person gives: the values of a program's inputs, start vectors, boxes.
+
+Text is read exactly (a decimal is a fraction), then encoded in the ring; what does not fit is named by file, row
+and column. Rows are counted from 1, the header not included.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.rings import Array, Ring
+
+from .common import note
+
+__all__ = ["parse_number", "read_inputs", "read_start", "read_text"]
+
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+FRACTION = re.compile(r"[+-]?[0-9]+/0*[1-9][0-9]*")
+
+
+def parse_number(text: str) -> Fraction:
+    """The number that ``text`` writes as a decimal or a fraction, exactly."""
+    text = text.strip()
+    if len(text) > 4000 or not (DECIMAL.fullmatch(text) or FRACTION.fullmatch(text)):
+        raise InputError(f"{text if len(text) <= 40 else text[:37] + '…'!r} is not a finite number")
+    return Fraction(text)
+
+
+def read_text(path: str) -> str:
+    """The text of a file, or of standard input for ``-``."""
+    name = "<stdin>" if path == "-" else path
+    try:
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError(f"{name}:{line}: not UTF-8 text") from None
+
+
+def read_start(text: str | None, width: int, ring: Ring) -> Array | None:
+    """``0,1,1`` as elements; None stays None."""
+    if text is None:
+        return None
+    values = text.split(",")
+    if len(values) != width:
+        raise InputError(f"--start must have {width} values, not {len(values)}")
+    out = np.empty(width, dtype=ring.element_dtype)
+    for register, value in enumerate(values):
+        try:
+            out[register] = ring.encode(parse_number(value))
+        except InputError as error:
+            raise InputError(f"--start, R{register}: {error}") from None
+    return out
+
+
+def read_inputs(given: str | None, names: Sequence[str], ring: Ring) -> Array:
+    """Elements of shape ``(batch, inputs)`` from ``x=1,y=2``, the name of a CSV file, or ``-``."""
+    if given is None:
+        if names:
+            raise InputError(f"the program reads {', '.join(names[:5])}{', …' * (len(names) > 5)}: give --inputs")
+        return np.empty((1, 0), dtype=ring.element_dtype)
+    if "=" in given and not os.path.exists(given):
+        columns, where = _assignments(given, names), "--inputs"
+    else:
+        columns, where = _csv_columns(given, names), f"{'<stdin>' if given == '-' else given}: row {{row}}"
+    batch = len(columns[0]) if columns else 1
+    out = np.empty((batch, len(names)), dtype=ring.element_dtype)
+    for u, (name, column) in enumerate(zip(names, columns, strict=True)):
+        known = {}
+        for text in dict.fromkeys(column):
+            try:
+                known[text] = ring.encode(parse_number(text))
+            except InputError as error:
+                place = where.format(row=column.index(text) + 1)
+                raise InputError(f"{place}, column {name!r}: {error}") from None
+        out[:, u] = [known[text] for text in column]
+    return out
+
+
+def _assignments(given: str, names: Sequence[str]) -> list[list[str]]:
+    found: dict[str, str] = {}
+    for part in given.split(","):
+        name, equals, value = part.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise InputError(f"--inputs: expected NAME=VALUE, found {part!r}")
+        if name not in names:
+            raise InputError(f"--inputs: the program has no input {name!r}")
+        if name in found:
+            raise InputError(f"--inputs: {name!r} is given twice")
+        found[name] = value
+    for name in names:
+        if name not in found:
+            raise InputError(f"--inputs: the input {name!r} is missing")
+    return [[found[name]] for name in names]
+
+
+def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
+    text = read_text(path)
+    path = "<stdin>" if path == "-" else path
+    try:
+        rows = list(csv.reader(text.splitlines(keepends=True), strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}: not a CSV file ({error})") from None
+    while rows and not rows[-1]:
+        rows.pop()
+    if not rows:
+        raise InputError(f"{path}: the file is empty")
+    header = [head.strip() for head in rows.pop(0)]
+    if not rows:
+        raise InputError(f"{path}: there is a header, but no row of values")
+    for name in names:
+        if header.count(name) != 1:
+            raise InputError(f"{path}: the column {name!r} is {'there twice' if name in header else 'missing'}")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise InputError(f"{path}: row {number} has {len(row)} values, the header {len(header)}")
+    extra = [head for head in header if head not in names]
+    if extra:
+        note(f"{path}: columns the program does not read: {', '.join(extra[:5])}{', …' * (len(extra) > 5)}")
+    columns = list(zip(*rows, strict=True))
+    return [list(columns[header.index(name)]) for name in names]

@@ -1,0 +1,107 @@
+"""``skinny trace``: every register after every instruction."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.golden import trace, trace_chunks
+from skinny.model.program import Program
+from skinny.model.rings import Array, Ring, parse_ring
+from skinny.model.storage import instruction_texts, load, scalar_texts
+from skinny.model.vcd import write_vcd
+
+from .common import add_command, note, print_json, readable
+from .inputs import read_inputs, read_start
+from .run import add_run_options
+
+__all__ = ["register"]
+
+DETAILS = """\
+A line for each instruction with the registers after it; * marks the register that was written. Outputs are sent from
+the registers shown. With --vcd the trace goes to a waveform file instead, one time step for each instruction.
+
+JSON keys: program, ring, row, instructions, registers (the start, then after each instruction), outputs, and vcd.
+
+example:
+  $ skinny compile 'y = a*b' -o product.skn
+  $ skinny trace product.skn --ring modular:16 --inputs a=3,b=5
+  $ skinny trace product.skn --ring modular:16 --inputs values.csv --row 7 --vcd product.vcd
+"""
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "trace", execute, "show the registers after each instruction", DETAILS)
+    add_run_options(parser)
+    parser.add_argument("--row", metavar="N", type=int, default=1, help="which row of the inputs, from 1 (default: 1)")
+    parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
+
+
+def execute(args: argparse.Namespace) -> None:
+    ring = parse_ring(args.ring)
+    program = load(args.program)
+    inputs = read_inputs(args.inputs, program.inputs, ring)
+    start = read_start(args.start, program.width, ring)
+    if not 1 <= args.row <= len(inputs):
+        raise InputError(f"--row must be 1 to {len(inputs)}, not {args.row}")
+    inputs = inputs[args.row - 1 : args.row]
+    with np.errstate(all="ignore"):  # floats may overflow; inf says so
+        if not (args.json or args.vcd):
+            _print_trace(program, ring, inputs, start)
+            return
+        registers = trace(program, ring, inputs, start)[:, 0]
+    if args.vcd:
+        write_vcd(args.vcd, program, ring, registers)
+    if args.json:
+        print_json(
+            {
+                "program": args.program,
+                "ring": ring.name,
+                "row": args.row,
+                "instructions": instruction_texts(program, scalar_texts(program), 0, len(program)),
+                "registers": [_readable_row(ring, row) for row in registers],
+                "outputs": {o.name: _readable_row(ring, registers[o.at])[o.register] for o in program.outputs},
+                "vcd": args.vcd,
+            }
+        )
+    else:
+        note(f"{args.vcd}: {len(program):,} steps of {program.width} registers")
+
+
+def _readable_row(ring: Ring, registers: Array) -> list[int | float | str]:
+    return [readable(ring.decode(element), f"R{number}") for number, element in enumerate(registers)]
+
+
+def _print_trace(program: Program, ring: Ring, inputs: Array, start: Array | None) -> None:
+    """Print piece by piece, so that a long trace needs no memory and can be cut off by its reader. Columns are as
+    wide as the first piece needs."""
+    scalars = scalar_texts(program)
+    bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
+    sent: dict[int, list[str]] = {}
+    for output in program.outputs:
+        text = f"{output.name} = R{output.register}{', restart' if output.restart else ''}"
+        sent.setdefault(output.at, []).append(text)
+    widths: list[int] = []
+    step_width = len(str(len(program)))
+    for first, piece in trace_chunks(program, ring, inputs, start):
+        rows = [[str(value) for value in _readable_row(ring, row)] for row in piece[:, 0]]
+        texts = instruction_texts(program, scalars, max(0, first - 1), first + len(rows) - 1)
+        written = program.code.dst[max(0, first - 1) : first + len(rows) - 1].tolist()
+        if first == 0:
+            texts.insert(0, "start")
+            written.insert(0, -1)
+            text_width = max(map(len, texts))
+            widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+            heads = [f"R{register}".rjust(width) for register, width in enumerate(widths)]
+            print(" " * step_width, "".ljust(text_width), *heads, sep="  ")
+        for step, text, target, row in zip(itertools.count(first), texts, written, rows, strict=False):
+            cells = [
+                f"{bold}{value:>{width}}{plain}*" if register == target else f"{value:>{width}} "
+                for register, (value, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            line = f"{step:>{step_width}}  {text:<{text_width}}  {' '.join(cells)}  {'; '.join(sent.get(step, ()))}"
+            print(line.rstrip())
