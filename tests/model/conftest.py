@@ -1,0 +1,57 @@
+"""What several tests of the model need."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from skinny.model.program import Columns, Form, Input, Linear, Output, Program, Weight
+
+
+@pytest.fixture(scope="session")
+def random_program() -> Callable[..., Program]:
+    """A program with all kinds of forms and a random start; ``denominators`` are those of its weights."""
+
+    def make(
+        rng: np.random.Generator,
+        width: int = 3,
+        length: int = 30,
+        largest: int = 5,
+        denominators: tuple[int, ...] = (1,),
+        restarts: bool = False,
+    ) -> Program:
+        inputs, weights = int(rng.integers(1, 4)), int(rng.integers(1, 5))
+
+        def linear() -> Form:
+            pairs = [(k, u) for k in range(weights) for u in range(inputs)]
+            chosen = rng.permutation(len(pairs))[: rng.integers(0, 4)]
+            bias = int(rng.integers(weights)) if rng.integers(2) else None
+            return Linear(tuple(pairs[c] for c in chosen), bias)
+
+        forms = [*map(Input, range(inputs)), *map(Weight, range(weights)), *(linear() for _ in range(4))]
+        dst = rng.integers(0, width, length)
+        places = sorted(int(at) for at in rng.integers(0, length + 1, 3)) if restarts else [length]
+        return Program(
+            width=width,
+            inputs=tuple(f"x{u}" for u in range(inputs)),
+            weights=tuple(
+                Fraction(int(n), int(d))
+                for n, d in zip(
+                    rng.integers(-largest, largest + 1, weights), rng.choice(denominators, weights), strict=True
+                )
+            ),
+            forms=tuple(forms),
+            code=Columns.of(
+                dst,
+                (dst + rng.integers(1, width, length)) % width,
+                rng.choice([-1, 1], length),
+                rng.integers(0, len(forms), length),
+            ),
+            outputs=tuple(
+                Output(f"y{number}", int(rng.integers(width)), at, bool(restarts and rng.integers(2)))
+                for number, at in enumerate(places)
+            ),
+            start=tuple(int(n) for n in rng.integers(-largest, largest + 1, width)),
+        )
+
+    return make
