@@ -284,8 +284,8 @@ class PrimeField(Ring):
         return (a * b) % self.p
 
     def accumulate(self, target: Array, scalar: Array, source: Array, sign: int, scratch: Array) -> None:
+        # One reduction is enough: the product is below 2^62.
         np.multiply(scalar, source, out=scratch)
-        scratch %= self.p
         (np.add if sign > 0 else np.subtract)(target, scratch, out=target)
         target %= self.p
 

@@ -59,7 +59,7 @@ def _mark(number: int) -> str:
     """A short identifier of printable characters."""
     out = chr(33 + number % 94)
     while number >= 94:
-        number = number // 94 - 1
+        number //= 94
         out += chr(33 + number % 94)
     return out
 
