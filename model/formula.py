@@ -14,7 +14,20 @@ from typing import Any
 from .errors import InputError
 from .rings import Number, Ring, exact_number
 
-__all__ = ["CEILING", "Facts", "Formula", "constant", "evaluate", "facts", "postorder", "product", "total", "variables"]
+__all__ = [
+    "CEILING",
+    "Facts",
+    "Formula",
+    "constant",
+    "evaluate",
+    "facts",
+    "flat_arguments",
+    "postorder",
+    "product",
+    "shared_nodes",
+    "total",
+    "variables",
+]
 
 #: Lengths and bounds from here on are reported as "at least this".
 CEILING = 1 << 200
@@ -166,30 +179,37 @@ def _balanced_depths(count: int) -> tuple[int, ...]:
     return tuple(depth + 1 for depth in halves)
 
 
-def _flat_arguments(node: Formula, kind: str, free: set[int]) -> list[Formula]:
-    """The arguments of a chain of one operator, signs and powers of products opened up."""
-    if not any(arg.kind == kind or arg is MINUS_ONE for arg in node.args):
+def flat_arguments(node: Formula, shared: set[int]) -> list[Formula]:
+    """The arguments of a chain of one operator, down to nodes of another kind and to ``shared`` ones."""
+    kind = node.kind
+    if not any(arg.kind == kind for arg in node.args):
         return list(node.args)
     out: list[Formula] = []
     stack = list(reversed(node.args))
     while stack:
         arg = stack.pop()
-        if arg.kind == kind and id(arg) not in free:
+        if arg.kind == kind and id(arg) not in shared:
             stack.extend(reversed(arg.args))
-        elif not (kind == "product" and arg.kind == "constant" and arg.value == -1):
+        else:
             out.append(arg)
     return out
+
+
+def shared_nodes(nodes: Iterable[Formula]) -> set[int]:
+    """The identities of nodes that are an argument more than once."""
+    seen: set[int] = set()
+    shared: set[int] = set()
+    for node in nodes:
+        for arg in node.args:
+            (shared if id(arg) in seen else seen).add(id(arg))
+    return shared
 
 
 def facts(*formulas: Formula) -> Facts:
     """Facts of one formula, or of several outputs together (lengths add, depth and degree are the largest)."""
     names: dict[str, None] = {}
-    users: dict[int, int] = {}
     nodes = list(postorder(*formulas))
-    for node in nodes:
-        for arg in node.args:
-            users[id(arg)] = users.get(id(arg), 0) + 1
-    shared = {key for key, count in users.items() if count > 1}
+    shared = shared_nodes(nodes)
     parents = {id(arg): node.kind for node in nodes for arg in node.args}
     roots = {id(formula) for formula in formulas}
     known: dict[int, tuple[int, int, int, int]] = {}
@@ -210,7 +230,10 @@ def facts(*formulas: Formula) -> Facts:
             case kind:
                 if id(node) not in shared and id(node) not in roots and parents.get(id(node)) == kind:
                     continue
-                args = [known[id(arg)] for arg in _flat_arguments(node, kind, shared)] or [(1, 0, 0, 1)]
+                flat = flat_arguments(node, shared)
+                if kind == "product":
+                    flat = [arg for arg in flat if arg.kind != "constant" or arg.value != -1] or flat[:1]
+                args = [known[id(arg)] for arg in flat]
                 levels = _balanced_depths(len(args))
                 leaves = sum(arg[0] for arg in args)
                 depth = max(arg[1] + level for arg, level in zip(args, levels, strict=True))

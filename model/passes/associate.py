@@ -1,0 +1,93 @@
+"""Associate: in which order and grouping the factors of a product are multiplied.
+
+Precondition: expressions with their costs. Postcondition: one expression for their product whose shapes are cheap under
+every contract. Up to :data:`INTERVALS` factors by dynamic programming over intervals of the factors sorted by cost;
+many factors of equal cost by the same programming over counts; more, and unequal, by grouping first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from .contracts import CEILING, MIXED, Expression, Pair
+
+__all__ = ["associate"]
+
+INTERVALS = 40
+COUNTS = 8192
+
+
+def associate(factors: Sequence[Expression]) -> Expression:
+    """The product of ``factors``."""
+    ordered = sorted(factors, key=lambda factor: (factor.l, factor.p))
+    if len({(factor.p, factor.l, factor.scalar_form) for factor in ordered}) == 1:
+        return _of_equals(ordered)
+    if len(ordered) <= INTERVALS:
+        return _by_intervals(ordered)
+    size = -(-len(ordered) // INTERVALS)
+    return associate([associate(ordered[a : a + size]) for a in range(0, len(ordered), size)])
+
+
+def _by_intervals(factors: Sequence[Expression]) -> Expression:
+    made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
+    for size in range(2, len(factors) + 1):
+        for a in range(len(factors) - size + 1):
+            b = a + size
+            shapes = [(made[a, m], made[m, b]) for m in range(a + 1, b)]
+            made[a, b] = Pair(_worth_keeping(shapes))
+    return made[0, len(factors)]
+
+
+def _worth_keeping(shapes: list[tuple[Expression, Expression]]) -> list[tuple[Expression, Expression]]:
+    """The splits that are best under some contract; all of them while they are few."""
+    if len(shapes) <= 8:
+        return shapes
+    rules = (
+        lambda f, g: 2 * f.l + 2 * g.l,
+        lambda f, g: 2 * f.l + g.p,
+        lambda f, g: f.p + 2 * g.l,
+    )
+    chosen = {min(range(len(shapes)), key=lambda s: rule(*shapes[s])) for rule in rules}
+    return [shapes[s] for s in sorted(chosen | {0, len(shapes) - 1})]
+
+
+@cache
+def _count_splits(p: int, l: int, most: int) -> tuple[list[int], list[int]]:  # noqa: E741 - the contract's name
+    """For each count of factors that cost ``(p, l)`` the best split under P and the best under L."""
+    cost_p = np.full(most + 1, p, dtype=np.int64)
+    cost_l = np.full(most + 1, l, dtype=np.int64)
+    split_p, split_l = [0, 0], [0, 0]
+    for count in range(2, most + 1):
+        under_p = 2 * cost_l[1:count] + 2 * cost_l[count - 1 : 0 : -1]
+        under_l = 2 * cost_l[1:count] + cost_p[count - 1 : 0 : -1]
+        split_p.append(int(under_p.argmin()) + 1)
+        split_l.append(int(under_l.argmin()) + 1)
+        cost_p[count] = min(int(under_p[split_p[-1] - 1]), CEILING)
+        cost_l[count] = min(int(under_l[split_l[-1] - 1]), CEILING)
+    return split_p, split_l
+
+
+def _of_equals(factors: Sequence[Expression]) -> Expression:
+    count = len(factors)
+    if count <= 12:
+        return _by_intervals(factors)
+    if count > COUNTS:
+        half = count // 2
+        return Pair([(_of_equals(factors[:half]), _of_equals(factors[half:]))])
+    build = factors[0].build if len({id(factor) for factor in factors}) > 1 else 0
+    base = factors[0]
+    extra = build if base.scalar_form is not MIXED else 0
+    split_p, split_l = _count_splits(base.p + extra, base.l + extra, count)
+    made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
+
+    def part(a: int, b: int) -> Expression:
+        found = made.get((a, b))
+        if found is None:
+            cuts = {split_p[b - a], split_l[b - a]}
+            found = made[a, b] = Pair([(part(a, a + cut), part(a + cut, b)) for cut in sorted(cuts)])
+        return found
+
+    return part(0, count)

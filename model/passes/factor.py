@@ -1,0 +1,155 @@
+"""Factor: other shapes of the same polynomial.
+
+Precondition: polynomials over atoms. Postcondition of each function: an equal polynomial over the same table (new atoms are
+added). ``expand`` multiplies out, unless that grows beyond a limit; ``horner`` takes out the variable that occurs most,
+again and again; ``bisect`` splits the variables in two halves and collects equal cofactors, as the expansion of a
+determinant along half of its rows does. Cost: linear in the expanded size times the number of variables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
+
+__all__ = ["bisect", "expand", "horner"]
+
+#: Expansion stops when a polynomial would have more monomials, or monomials more factors, than this.
+MOST_MONOMIALS = 200_000
+MOST_FACTORS = 2_000_000
+DEEPEST = 64
+
+
+def expand(table: Table, polynomial: Polynomial) -> Polynomial | None:
+    """The polynomial in variables only, or none when it is too large to be worth it."""
+    variables = len(table.names)
+    needed = _reachable(table, polynomial)
+    expanded: dict[int, Polynomial] = {}
+    for atom in sorted(needed):
+        whole = _substitute(table.sums[atom - variables], expanded, variables)
+        if whole is None:
+            return None
+        expanded[atom] = whole
+    return _substitute(polynomial, expanded, variables)
+
+
+def _reachable(table: Table, polynomial: Polynomial) -> set[int]:
+    found: set[int] = set()
+    stack = [polynomial]
+    while stack:
+        for monomial in stack.pop():
+            for atom, _ in monomial:
+                if atom >= len(table.names) and atom not in found:
+                    found.add(atom)
+                    stack.append(table.sums[atom - len(table.names)])
+    return found
+
+
+def _substitute(polynomial: Polynomial, expanded: dict[int, Polynomial], variables: int) -> Polynomial | None:
+    out: Polynomial = {}
+    for monomial, coefficient in polynomial.items():
+        if not monomial or monomial[-1][0] < variables:
+            add_into(out, monomial, coefficient)
+            continue
+        partial: Polynomial = {tuple(f for f in monomial if f[0] < variables): coefficient}
+        for atom, exponent in monomial:
+            if atom < variables:
+                continue
+            if exponent > DEEPEST:
+                return None
+            for _ in range(exponent):
+                if len(partial) * len(expanded[atom]) > 4 * MOST_MONOMIALS:
+                    return None
+                product: Polynomial = {}
+                for left, a in partial.items():
+                    for right, b in expanded[atom].items():
+                        add_into(product, times(left, right), a * b)
+                partial = product
+                if len(partial) > MOST_MONOMIALS or len(partial) * len(next(iter(partial), ())) > MOST_FACTORS:
+                    return None
+        for part, value in partial.items():
+            add_into(out, part, value)
+        if len(out) > MOST_MONOMIALS:
+            return None
+    return out
+
+
+def horner(table: Table, polynomial: Polynomial) -> Polynomial:
+    """Nested form of an expanded polynomial: ``x·(…) + y·(…) + …``, greedily."""
+    if max((sum(e for _, e in m) for m in polynomial), default=0) > DEEPEST:
+        return polynomial
+    return _horner(table, polynomial)
+
+
+def _horner(table: Table, polynomial: Polynomial) -> Polynomial:
+    out: Polynomial = {}
+    rest = polynomial
+    counts = Counter(atom for monomial in rest if _degree(monomial) > 1 for atom, _ in monomial)
+    while counts:
+        variable, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
+        if count < 2:
+            break
+        inner: Polynomial = {}
+        remaining: Polynomial = {}
+        for monomial, coefficient in rest.items():
+            if _degree(monomial) > 1 and any(atom == variable for atom, _ in monomial):
+                inner[_without(monomial, variable)] = coefficient
+                for atom, _ in monomial:
+                    counts[atom] -= 1
+            else:
+                remaining[monomial] = coefficient
+        counts = +counts
+        rest = remaining
+        scale, reduced = table.reduced(_horner(table, inner))
+        if len(reduced) == 1:
+            ((monomial, coefficient),) = reduced.items()
+            add_into(out, times(monomial, ((variable, 1),)), plain(coefficient * scale))
+        else:
+            add_into(out, times(((variable, 1),), ((table.atom(reduced), 1),)), scale)
+    for monomial, coefficient in rest.items():
+        add_into(out, monomial, coefficient)
+    return out
+
+
+def _degree(monomial: Monomial) -> int:
+    return sum(exponent for _, exponent in monomial)
+
+
+def _without(monomial: Monomial, variable: int) -> Monomial:
+    return tuple((atom, e - (atom == variable)) for atom, e in monomial if atom != variable or e > 1)
+
+
+def bisect(table: Table, polynomial: Polynomial) -> Polynomial | None:
+    """``Σ p_c·q_c`` with the ``p_c`` in the first half of the variables and the ``q_c`` in the second."""
+    used = sorted({atom for monomial in polynomial for atom, _ in monomial})
+    if len(used) < 4:
+        return None
+    left = set(used[: len(used) // 2])
+    cofactors: dict[Monomial, Polynomial] = {}
+    for monomial, coefficient in polynomial.items():
+        key = tuple(f for f in monomial if f[0] in left)
+        cofactors.setdefault(key, {})[tuple(f for f in monomial if f[0] not in left)] = coefficient
+    classes: dict[frozenset[tuple[Monomial, Coefficient]], Polynomial] = {}
+    for key, cofactor in cofactors.items():
+        lead = cofactor[min(cofactor)]
+        if any(Fraction(c) / lead % 1 for c in cofactor.values()):
+            lead = 1
+        shape = frozenset((m, plain(Fraction(c) / lead)) for m, c in cofactor.items())
+        classes.setdefault(shape, {})[key] = lead
+    if len(classes) == len(cofactors):
+        return None
+    out: Polynomial = {}
+    for shape, multipliers in classes.items():
+        scale: Coefficient = 1
+        product: Monomial = ()
+        for half in (multipliers, dict(shape)):
+            nested = horner(table, half)
+            if len(nested) == 1:
+                ((monomial, coefficient),) = nested.items()
+                scale, product = scale * coefficient, times(product, monomial)
+            else:
+                size, reduced = table.reduced(nested)
+                scale, product = scale * size, times(product, ((table.atom(reduced), 1),))
+        add_into(out, product, plain(Fraction(scale)))
+    return out
