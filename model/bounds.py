@@ -58,8 +58,8 @@ __all__ = ["Bound", "Box", "Overflow", "bound", "suggest"]
 Box = Sequence[tuple[Number, Number]]
 
 _MAX_BITS = 32
-#: A polynomial that is read may have ``_WORK / length`` terms, or ``_LEAST_TERMS`` if that is more. Where registers come
-#: home those with more than ``_HOME / length³``, or ``_LEAST_HOME``, are folded. So a few hundred instructions are
+#: A polynomial that is read may have ``_WORK / length`` terms, or ``_LEAST_TERMS`` if that is more. Where registers
+#: come home those with more than ``_HOME / length³``, or ``_LEAST_HOME``, are folded. So a few hundred instructions are
 #: expanded in full, in a second or so; in long programs nearly everything is folded after each term of a sum.
 _WORK, _LEAST_TERMS = 40_000_000, 512
 _HOME, _LEAST_HOME = 3 * 10**12, 4
@@ -120,19 +120,22 @@ def bound(program: Program, ring: FixedPoint, box: Box) -> Bound:
 
 
 def suggest(program: Program, box: Box, error: Number | None = None) -> FixedPoint:
-    """The format of fewest bits that is safe with every output's error bound at most ``error``; without ``error``,
-    with the least error bound that 32 bits allow. Takes about ten times as long as :func:`bound`.
+    """The format of fewest bits that is safe and whose error is at most ``error``; without ``error``, whose error is
+    the least that 32 bits allow. Takes about ten times as long as :func:`bound`.
 
-    The search relies on the error bound falling with the fraction bits, as it does because grids are nested.
+    The error of a format is the largest bound of an output, or half a step when there are inputs and that is more: a
+    format without fraction bits computes with integers exactly, but not with the inputs that were meant. The search
+    relies on errors falling with the fraction bits, as they do because grids are nested.
     """
     tried: dict[int, tuple[float, int] | str] = {}
 
     def attempt(frac: int) -> tuple[float, int] | str:
-        """The error bound and the bits that are needed, or why 32 bits are not enough."""
+        """The error and the bits that are needed, or why 32 bits are not enough."""
         if frac not in tried:
             try:
                 analysis = _Analysis(program, FixedPoint(_MAX_BITS, frac), box)
-                tried[frac] = max(analysis.errors.values()), analysis.bits_needed()
+                half_step = 2.0 ** -(frac + 1) if program.inputs else 0.0
+                tried[frac] = max(half_step, *analysis.errors.values()), analysis.bits_needed()
             except InputError as problem:
                 tried[frac] = str(problem)
         return tried[frac]

@@ -1,0 +1,467 @@
+"""Bounds against runs in plain Python integers and fractions, at random, corner and hill-climbed inputs."""
+
+import random
+import time
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from skinny.model import bounds, golden
+from skinny.model.bounds import bound, suggest
+from skinny.model.errors import InputError
+from skinny.model.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.rings import FixedPoint
+
+THIRDS = (Fraction(1, 3), Fraction(-7, 10), Fraction(5, 4))
+
+
+def program_of(code, inputs, weights, forms, width=3, **rest):
+    columns = Columns.of(*zip(*code, strict=True)) if code else Columns.empty()
+    rest.setdefault("outputs", (Output("y", 0, len(code)),))
+    return Program(width, tuple(inputs), tuple(weights), tuple(forms), columns, **rest)
+
+
+def ref_rounded(a, b, frac):
+    return (a * b + (1 << frac) // 2) >> frac
+
+
+def ref_run(program, frac, raw):
+    """The fixed-point run without any wrap: raw value of ``dst`` after each instruction, and raw outputs."""
+    weights = [FixedPoint(32, frac).encode(w) for w in program.weights]
+    scalars = []
+    for form in program.forms:
+        match form:
+            case Input(u):
+                scalars.append(raw[u])
+            case Weight(k):
+                scalars.append(weights[k])
+            case Linear(terms, bias):
+                total = sum(ref_rounded(weights[k], raw[u], frac) for k, u in terms)
+                scalars.append(total + (0 if bias is None else weights[bias]))
+    return _steps(program, [v << frac for v in program.start], lambda f, r: ref_rounded(scalars[f], r, frac))
+
+
+def ref_exact(program, x):
+    """The run in fractions with the weights as they are."""
+    w = program.weights
+    scalars = []
+    for form in program.forms:
+        match form:
+            case Input(u):
+                scalars.append(x[u])
+            case Weight(k):
+                scalars.append(w[k])
+            case Linear(terms, bias):
+                scalars.append(sum(w[k] * x[u] for k, u in terms) + (0 if bias is None else w[bias]))
+    return _steps(program, list(program.start), lambda f, r: scalars[f] * r)
+
+
+def _steps(program, start, multiply):
+    registers, written, sent = list(start), [], {}
+    waiting = list(program.outputs)
+    for t in range(len(program) + 1):
+        while waiting and waiting[0].at == t:
+            output = waiting.pop(0)
+            sent[output.name] = registers[output.register]
+            if output.restart:
+                registers = list(start)
+        if t < len(program):
+            dst, src, sign, form = (int(column[t]) for column in program.code.arrays())
+            registers[dst] += sign * multiply(form, registers[src])
+            written.append(registers[dst])
+    return written, sent
+
+
+def assert_within(program, found, frac, raw):
+    """One run stays within the bounds, in every register and at every output."""
+    written, sent = ref_run(program, frac, raw)
+    exact = ref_exact(program, [Fraction(v, 1 << frac) for v in raw])[1]
+    for t, value in enumerate(written):
+        assert found.low[t] * 2**frac <= value <= found.high[t] * 2**frac, (t, value)
+    for name, value in sent.items():
+        assert abs(Fraction(value, 1 << frac) - exact[name]) <= found.errors[name]
+
+
+def raw_box(ring, box):
+    return [(ring.encode(low), ring.encode(high)) for low, high in box]
+
+
+def some_inputs(rng, ends, count):
+    """Corners, near corners and anything else."""
+    for _ in range(count):
+        near = rng.choice((0, 0, 3))
+        kind = rng.random()
+        yield [
+            min(high, max(low, rng.choice((low + rng.randint(0, near), high - rng.randint(0, near)))))
+            if rng.random() < kind
+            else rng.randint(low, high)
+            for low, high in ends
+        ]
+
+
+def random_program(rng, length):
+    width, inputs = rng.randint(2, 4), rng.randint(1, 3)
+    weights = [rng.choice((Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(rng.randint(-9, 9), rng.randint(1, 9))))]
+    weights += [Fraction(rng.randint(-9, 9), rng.randint(3, 9)) for _ in range(2)]
+    forms = [Input(u) for u in range(inputs)] + [Weight(k) for k in range(3)]
+    for _ in range(2):
+        terms = {(rng.randrange(3), rng.randrange(inputs)) for _ in range(rng.randint(1, 3))}
+        forms.append(Linear(tuple(sorted(terms)), rng.choice((None, 0, 2))))
+    code = []
+    for _ in range(length):
+        # Half of the time something is taken away again, as programs do.
+        if code and rng.random() < 0.5:
+            dst, src, sign, form = rng.choice(code[-4:])
+            code.append((dst, src, -sign, form))
+        else:
+            dst, src = rng.sample(range(width), 2)
+            code.append((dst, src, rng.choice((1, -1)), rng.randrange(len(forms))))
+    cut = rng.randint(0, length)
+    outputs = (Output("y", 0, cut, restart=rng.random() < 0.5), Output("z", 1, length))
+    start = tuple(rng.randint(-1, 2) for _ in range(width))
+    return program_of(code, "abc"[:inputs], weights, forms, width, outputs=outputs, start=start)
+
+
+def reversed_block(block):
+    return [(dst, src, -sign, form) for dst, src, sign, form in reversed(block)]
+
+
+def word(node, contract, i, j, k):
+    """The words of compiler.md: offset ``R_j`` by ``node·R_i``, third register ``R_k``."""
+    kind, *rest = node
+    if kind == "leaf":
+        return [(j, i, 1, rest[0])]
+    if kind == "sum":
+        last = "C" if contract == "C" else contract
+        others = "L" if contract == "C" else contract
+        return [s for term in rest[:-1] for s in word(term, others, i, j, k)] + word(rest[-1], last, i, j, k)
+    f, g = rest
+    if contract == "C":
+        return word(g, "P", i, k, j) + word(f, "R", k, j, i)
+    f_word = word(f, "P" if contract == "L" else "L", k, j, i)
+    g_word = word(g, "P" if contract == "R" else "R", i, k, j)
+    if contract == "P":
+        return reversed_block(f_word) + g_word + f_word + reversed_block(g_word)
+    return (reversed_block(f_word) if contract == "R" else g_word) + (
+        [*g_word, *f_word] if contract == "R" else [*f_word, *reversed_block(g_word)]
+    )
+
+
+def polynomial_program(rng, monomials, inputs=4, degree=4, weights=THIRDS, contract="clean"):
+    """A sum of weighted monomials, each a balanced product."""
+    forms = [Input(u) for u in range(inputs)] + [Weight(k) for k in range(len(weights))]
+    terms = []
+    for number in range(monomials):
+        factors = [("leaf", rng.randrange(inputs)) for _ in range(rng.randint(1, degree) if number else degree)]
+        factors += [("leaf", inputs + rng.randrange(len(weights)))] if weights else []
+        while len(factors) > 1:
+            paired = [("product", a, b) for a, b in zip(factors[::2], factors[1::2], strict=False)]
+            factors = paired + factors[len(paired) * 2 :]
+        terms.append(factors[0])
+    code = word(("sum", *terms), "C" if contract == "clean" else "P", 1, 0, 2)
+    return program_of(code, [f"x{u}" for u in range(inputs)], weights, forms, contract=contract)
+
+
+def attention_program(rng, layers):
+    """A clean product of sums of linear forms, used through the accumulator."""
+    weights = [Fraction(rng.randint(-20, 20), 21) for _ in range(8)]
+    forms = [
+        Linear(tuple((rng.randrange(8), u) for u in range(4)), rng.choice((None, rng.randrange(8))))
+        for _ in range(2 * layers)
+    ]
+    terms = [("product", ("leaf", a), ("leaf", b)) for a, b in pairwise(range(2 * layers))]
+    code = word(("product", ("sum", *terms[::2]), ("sum", *terms[1::2], ("leaf", 0))), "C", 1, 0, 2)
+    return program_of(code, "abcd", weights, forms)
+
+
+def errors_at(program, ring, raw):
+    """Errors of a batch, the exact value in doubles: good enough to search with."""
+    x = raw / 2**ring.frac
+    w = [float(v) for v in program.weights]
+    scalars = []
+    for form in program.forms:
+        match form:
+            case Input(u):
+                scalars.append(x[:, u])
+            case Weight(k):
+                scalars.append(np.full(len(x), w[k]))
+            case Linear(terms, bias):
+                scalars.append(sum(w[k] * x[:, u] for k, u in terms) + (0 if bias is None else w[bias]))
+    registers = [np.full(len(x), float(v)) for v in program.start]
+    for dst, src, sign, form in zip(*(c.tolist() for c in program.code.arrays()), strict=True):
+        registers[dst] = registers[dst] + sign * scalars[form] * registers[src]
+    actual = golden.run(program, ring, raw)[0][:, 0] / 2**ring.frac
+    return np.abs(actual - registers[program.outputs[0].register])
+
+
+def worst_input(program, ring, box, seed, rounds=150, crowd=256):
+    """Hill climbing on the grid from corners and random inputs; the better half displaces the other now and then."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array(raw_box(ring, box)).T
+    x = rng.integers(low, high + 1, size=(crowd, len(low)))
+    near = rng.integers(0, 6, size=(crowd // 2, len(low)))
+    x[: crowd // 2] = np.clip(np.where(rng.random(near.shape) < 0.5, high - near, low + near), low, high)
+    error = errors_at(program, ring, x)
+    everyone = np.arange(crowd)
+    for number in range(rounds):
+        at = rng.integers(0, len(low), crowd)
+        far = int((high - low).max()) // 8 + 1
+        step = np.where(rng.random(crowd) < 0.5, rng.integers(-4, 5, crowd), rng.integers(-far, far + 1, crowd))
+        moved = x.copy()
+        moved[everyone, at] = np.clip(moved[everyone, at] + step, low[at], high[at])
+        new = errors_at(program, ring, moved)
+        better = new > error
+        x[better], error[better] = moved[better], new[better]
+        if number % 50 == 49:
+            order = np.argsort(-error)
+            x[order[crowd // 2 :]], error[order[crowd // 2 :]] = x[order[: crowd // 2]], error[order[: crowd // 2]]
+    return x[int(np.argmax(error))].tolist()
+
+
+def error_at(program, ring, raw):
+    value = ref_run(program, ring.frac, raw)[1]["y"]
+    return abs(Fraction(value, 1 << ring.frac) - ref_exact(program, [Fraction(v, 1 << ring.frac) for v in raw])[1]["y"])
+
+
+# What is known by hand
+
+
+def test_one_rounding_costs_half_a_step():
+    product = program_of([(2, 1, 1, 0), (0, 2, 1, 1)], "xz", [], [Input(0), Input(1)])
+    found = bound(product, FixedPoint(16, 8), [(-1, 1), (-1, 1)])
+    assert found.errors == {"y": pytest.approx(2**-9, rel=1e-9)}
+    assert found.errors["y"] >= 2**-9
+    assert found.low.tolist() == [-1, -1]
+    assert found.high.tolist() == [1, 1]
+    assert found.ranges.tolist() == [[-1, 1], [1, 1], [-1, 1]]
+    assert found.safe
+
+
+def test_rounding_of_a_weight_counts():
+    scaled = program_of([(0, 1, 1, 0)], "", [Fraction(1, 3)], [Weight(0)])
+    found = bound(scaled, FixedPoint(8, 4), [])
+    assert found.errors["y"] == pytest.approx(float(Fraction(1, 3) - Fraction(5, 16)), rel=1e-9)
+
+
+def test_integers_are_exact():
+    whole = program_of([(2, 1, 1, 0), (0, 2, 3 - 4, 1)], "x", [Fraction(-3)], [Input(0), Weight(0)])
+    found = bound(whole, FixedPoint(16, 8), [(Fraction(1, 4), 2)])
+    assert found.errors == {"y": 0}
+    assert (found.low[-1], found.high[-1]) == (0.75, 6)
+
+
+def test_uncomputed_values_cancel():
+    f_word = [(0, 2, 1, 1)]
+    g_word = [(2, 1, 1, 0)]
+    once = reversed_block(f_word) + g_word + f_word + reversed_block(g_word)
+    # Stepwise intervals would double with every round; x·z is added and taken away 30 times, and once more added.
+    code = (once + reversed_block(once)) * 30 + once
+    found = bound(program_of(code, "xz", [], [Input(0), Input(1)]), FixedPoint(16, 8), [(-1, 1), (-1, 1)])
+    assert np.abs(found.ranges).max() <= 1 + 2**-7
+    assert found.errors["y"] == pytest.approx(2**-9, rel=1e-6)
+
+
+def test_equal_products_round_equally():
+    # x·z is built twice in the same way: the difference is zero bit for bit.
+    code = [(2, 1, 1, 0), (0, 2, 1, 1), (0, 2, -1, 1)]
+    assert bound(program_of(code, "xz", [], [Input(0), Input(1)]), FixedPoint(16, 8), [(-1, 1)] * 2).errors["y"] == 0
+
+
+def test_names_the_first_overflow():
+    powers = program_of([(2, 1, 1, 0), (0, 2, 1, 0), (2, 0, 1, 0)], "x", [], [Input(0)])
+    found = bound(powers, FixedPoint(8, 4), [(-3, 3)])
+    assert found.overflow == (1, 0, 0, 9)
+    assert not found.safe
+    assert bound(powers, FixedPoint(10, 4), [(-3, 3)]).safe
+    below = bound(powers, FixedPoint(8, 4), [(-2, 1)]).overflow
+    assert below is not None
+    assert below[:2] == (2, 2)
+    assert below.low <= -10
+    assert below.high >= 2
+
+
+def test_the_accumulator_must_fit():
+    form = Linear(((0, 0), (0, 1)), 0)
+    attending = program_of([(0, 1, 1, 0)], "ab", [Fraction(3)], [form])
+    assert bound(attending, FixedPoint(8, 4), [(0, 1)] * 2).overflow == (0, None, 3, 9)
+    assert bound(attending, FixedPoint(9, 4), [(0, 1)] * 2).safe
+
+
+def test_a_hopeless_program_ends():
+    doubling = [(2, 1, 1, 0), (1, 2, 1, 0)] * 2000
+    found = bound(program_of(doubling, "", [Fraction(2)], [Weight(0)]), FixedPoint(32, 8), [])
+    assert found.overflow is not None
+    assert found.high[-1] == np.inf
+
+
+def test_an_empty_program():
+    found = bound(program_of([], "x", [], []), FixedPoint(8, 4), [(0, 1)])
+    assert found.safe
+    assert found.errors == {"y": 0}
+
+
+@pytest.mark.parametrize(
+    ("ring", "box", "message"),
+    [
+        (FixedPoint(8, 4), [(0, 1)], "the box must have a range for each of the 2 inputs, not 1"),
+        (FixedPoint(8, 4), [(0, 1), (0, 9)], r"input b: 9 does not fit fixed:8.4 \(-8.0 to 7.9375\)"),
+        (FixedPoint(8, 4), [(1, 0), (0, 1)], "input a: the range 1 to 0 is empty"),
+        (FixedPoint(8, 4), [(0, float("nan")), (0, 1)], "input a: the range 0 to nan is empty"),
+        (FixedPoint(4, 1), [(0, 1), (0, 1)], r"weight w\[0\]: 5 does not fit fixed:4.1 .*"),
+        (FixedPoint(8, 7), [(0, 0), (0, 0)], r"weight w\[0\]: 5 does not fit fixed:8.7 .*"),
+    ],
+)
+def test_what_does_not_fit_is_named(ring, box, message):
+    with pytest.raises(InputError, match=f"^{message}$"):
+        bound(program_of([(0, 1, 1, 0)], "ab", [Fraction(5)], [Weight(0)]), ring, box)
+
+
+# Soundness
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_never_exceeded_by_any_program(seed):
+    rng = random.Random(seed)
+    program, frac = random_program(rng, rng.randint(1, 14)), rng.randint(0, 8)
+    ends = [sorted(Fraction(rng.randint(-12, 12), 8) for _ in range(2)) for _ in program.inputs]
+    found = bound(program, FixedPoint(32, frac), ends)
+    for raw in some_inputs(rng, raw_box(FixedPoint(32, frac), ends), 60):
+        assert_within(program, found, frac, raw)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_never_exceeded_when_folded(monkeypatch, seed):
+    for name, value in (("_WORK", 1), ("_LEAST_TERMS", 2 + seed % 5), ("_HOME", 1), ("_LEAST_HOME", 1)):
+        monkeypatch.setattr(bounds, name, value)
+    monkeypatch.setattr(bounds, "_KEPT_PRODUCTS", 3)
+    rng = random.Random(seed)
+    program = random_program(rng, 10) if seed % 2 else polynomial_program(rng, 3, inputs=3, contract="in-place")
+    ends = [sorted(Fraction(rng.randint(-8, 8), 8) for _ in range(2)) for _ in program.inputs]
+    found = bound(program, FixedPoint(32, 6), ends)
+    for raw in some_inputs(rng, raw_box(FixedPoint(32, 6), ends), 40):
+        assert_within(program, found, 6, raw)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_safe_programs_do_not_wrap(seed):
+    """In every format that is called safe, the machine's run is the run without wrap."""
+    rng = random.Random(seed)
+    program = random_program(rng, 8)
+    ends = [(-1, 1)] * len(program.inputs)
+    for bits in range(6, 20):
+        ring = FixedPoint(bits, 3)
+        try:
+            found = bound(program, ring, ends)
+        except InputError:
+            continue
+        raw = np.array(list(some_inputs(rng, raw_box(ring, ends), 40)))
+        wide = [ref_run(program, 3, row)[1] for row in raw.tolist()]
+        if found.safe:
+            got = golden.run(program, ring, raw)[0]
+            assert got.tolist() == [[sent["y"], sent["z"]] for sent in wide]
+
+
+def test_exhaustively_on_a_small_grid():
+    """Every input of a grid: nothing exceeds the bounds, in any register."""
+    rng = random.Random(3)
+    for _ in range(2):
+        program = polynomial_program(rng, 2, inputs=2, contract="in-place")
+        found = bound(program, FixedPoint(16, 4), [(-1, 1)] * 2)
+        for a in range(-16, 17):
+            for b in range(-16, 17):
+                assert_within(program, found, 4, [a, b])
+
+
+# Tightness: clean polynomials of degree 4 in 4 variables
+
+
+@pytest.mark.parametrize(
+    ("monomials", "weights", "box"),
+    [
+        (3, (), (-1, 1)),
+        (10, (), (0, 1)),
+        (10, THIRDS, (-1, 1)),
+        (20, THIRDS, (Fraction(-1, 2), 2)),
+        (35, THIRDS, (-1, 1)),
+        (35, (), (-2, 2)),
+    ],
+)
+def test_within_eight_times_the_worst_error_found(monomials, weights, box):
+    ring = FixedPoint(28, 10)
+    program = polynomial_program(random.Random(monomials), monomials, weights=weights)
+    found = bound(program, ring, [box] * 4)
+    assert found.safe
+    worst = worst_input(program, ring, [box] * 4, seed=monomials)
+    assert_within(program, found, ring.frac, worst)
+    assert found.errors["y"] <= 8 * error_at(program, ring, worst)
+
+
+@pytest.mark.parametrize("layers", [2, 4])
+def test_within_eight_times_with_attention(layers):
+    ring = FixedPoint(28, 10)
+    program = attention_program(random.Random(layers), layers)
+    found = bound(program, ring, [(-1, 1)] * 4)
+    worst = worst_input(program, ring, [(-1, 1)] * 4, seed=layers)
+    assert_within(program, found, ring.frac, worst)
+    assert found.errors["y"] <= 8 * error_at(program, ring, worst)
+
+
+# Long programs
+
+
+@pytest.mark.parametrize(("monomials", "weights", "contract"), [(4000, (), "clean"), (500, THIRDS, "in-place")])
+def test_long_sums_do_not_explode(monomials, weights, contract):
+    program = polynomial_program(random.Random(1), monomials, inputs=32, weights=weights, contract=contract)
+    began = time.perf_counter()
+    found = bound(program, FixedPoint(32, 12), [(-1, 1)] * 32)
+    assert time.perf_counter() - began < 20
+    assert found.safe
+    # Each monomial is at most 5/4; while one is computed, a copy of the sum is held as well.
+    assert np.abs(found.ranges).max() <= 4 * monomials
+    assert found.errors["y"] <= monomials**2 * 2**-10
+    for raw in some_inputs(random.Random(2), [(-4096, 4096)] * 32, 2):
+        assert_within(program, found, 12, raw)
+
+
+# Suggested formats
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("error", [Fraction(1, 50), 1e-4, None])
+def test_suggests_the_smallest_format(seed, error):
+    rng = random.Random(seed)
+    program = polynomial_program(rng, 3, inputs=2, weights=THIRDS if seed % 2 else ())
+    box = [(-1, Fraction(3, 2))] * 2
+    safe = {}
+    for frac in range(32):
+        for bits in range(max(2, frac + 1), 33):
+            try:
+                found = bound(program, FixedPoint(bits, frac), box)
+            except InputError:
+                continue
+            if found.safe:
+                safe[bits, frac] = max(found.errors["y"], 0.5 / 2**frac)
+                break
+    wanted = min(safe.values()) if error is None else error
+    assert suggest(program, box, error) == FixedPoint(*min(key for key, reached in safe.items() if reached <= wanted))
+
+
+def test_suggests_few_bits_when_nothing_is_rounded():
+    constant = program_of([(0, 1, 1, 0), (0, 1, 1, 1)], "", [Fraction(5, 2), Fraction(1, 4)], [Weight(0), Weight(1)])
+    assert suggest(constant, []) == FixedPoint(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (1, 1e-12, r"no format up to 32 bits has an error of at most 1e-12: the least is .*e-.*"),
+        (2**40, None, r"no format up to 32 bits holds what is given: weight w\[0\]: 1099511627776 does not fit .*"),
+        (2**30, None, "no format up to 32 bits is safe on this box"),
+        (1, float("nan"), "no format up to 32 bits has an error of at most nan: .*"),
+    ],
+)
+def test_refuses_what_no_format_reaches(weight, error, message):
+    code = [(2, 1, 1, 0), (0, 2, 1, 0), (2, 0, 1, 1)]
+    with pytest.raises(InputError, match=f"^{message}$"):
+        suggest(program_of(code, "x", [Fraction(weight)], [Input(0), Weight(0)]), [(-3, 3)], error)
