@@ -50,6 +50,11 @@ PASSES = (
 WIDEST = 16
 #: Shapes are carried through to the end while their cost is below this and near the best.
 SMALL = 20_000
+#: Nested forms that are tried, and how many monomials they may have together.
+VARIANTS = 24
+VARIED = 1_000
+#: Shapes that are also tried rebalanced, as a recurrence and as a ladder: as given, expanded, nested.
+FEW = 4
 #: Polynomials with more monomials are not tried in every shape.
 LARGE = 1_000
 NEAR = 2.0
@@ -200,6 +205,9 @@ def _compile_output(
 
 def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
     """Ways to compute the polynomial. A large one is tried in its nested form only: it is by far the shortest then."""
+    if not polynomial:
+        yield _written("contracts", [], 0)
+        return
     expanded = expand(table, polynomial) if goal.uses("factor") else None
     large = len(polynomial) > LARGE
     shapes: list[Polynomial] = []
@@ -207,20 +215,19 @@ def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Ca
         shapes.append(polynomial)
         yield from _shaped("contracts", polynomial, table, goal)
     if expanded is not None:
-        for shape in (
-            [horner(table, expanded)] if large else [expanded, horner(table, expanded), *bisect(table, expanded)]
-        ):
+        nested = horner(table, expanded, min(VARIANTS, 1 + VARIED // (1 + len(expanded))))
+        for shape in nested if large else [expanded, *nested, *bisect(table, expanded)]:
             if shape not in shapes:
                 shapes.append(shape)
                 yield from _shaped("factor", shape, table, goal)
     if goal.uses("rebalance"):
-        for shape in list(shapes):
+        for shape in shapes[:FEW]:
             balanced = rebalance(table, shape)
             if balanced is not None:
                 yield from _shaped("rebalance", balanced, table, goal)
     if not goal.clean:
         return
-    for shape in shapes:
+    for shape in shapes[:FEW]:
         if goal.uses("univariate"):
             found = in_one_form(shape, table.sums, len(table.names))
             if found is not None and (goal.attention or len(found[0].terms) + (found[0].bias != 0) == 1):

@@ -8,6 +8,7 @@ expansion of a determinant along half of its rows does. Cost: linear in the expa
 
 from __future__ import annotations
 
+import random
 import re
 from fractions import Fraction
 
@@ -18,6 +19,8 @@ __all__ = ["bisect", "expand", "horner"]
 #: Expansion stops when it makes more monomials than this and than the atoms had, or monomials of a higher degree.
 MOST_MONOMIALS = 2_000
 DEEPEST = 64
+#: How far the count of a variable may be overrated, as a share.
+NOISE = 0.5
 
 
 def expand(table: Table, polynomial: Polynomial) -> Polynomial | None:
@@ -77,14 +80,16 @@ def _substitute(
     return out
 
 
-def horner(table: Table, polynomial: Polynomial) -> Polynomial:
-    """Nested form of an expanded polynomial: ``x·(…) + y·(…) + …``, greedily."""
-    if max((sum(e for _, e in m) for m in polynomial), default=0) > DEEPEST:
-        return polynomial
-    return _horner(table, polynomial)
+def horner(table: Table, polynomial: Polynomial, variants: int = 1) -> list[Polynomial]:
+    """Nested forms of an expanded polynomial, ``x·(…) + y·(…) + …``: the greedy one, then ones that sometimes take out
+    another variable than the most frequent."""
+    if max(map(_degree, polynomial), default=0) > DEEPEST:
+        return [polynomial]
+    noise = [None, *(random.Random(seed) for seed in range(1, variants))]
+    return [_horner(table, polynomial, chance) for chance in noise]
 
 
-def _horner(table: Table, polynomial: Polynomial) -> Polynomial:
+def _horner(table: Table, polynomial: Polynomial, chance: random.Random | None) -> Polynomial:
     out: Polynomial = {}
     rest = dict(polynomial)
     users: dict[int, list[Monomial]] = {}
@@ -94,7 +99,10 @@ def _horner(table: Table, polynomial: Polynomial) -> Polynomial:
                 users.setdefault(atom, []).append(monomial)
     counts = {atom: len(monomials) for atom, monomials in users.items()}
     while counts:
-        variable = min(counts, key=lambda atom: (-counts[atom], atom))
+        if chance is None:
+            variable = min(counts, key=lambda atom: (-counts[atom], atom))
+        else:
+            variable = max(counts, key=lambda atom: counts[atom] * (1 + NOISE * chance.random()))
         if counts[variable] < 2:
             break
         inner: Polynomial = {}
@@ -103,7 +111,7 @@ def _horner(table: Table, polynomial: Polynomial) -> Polynomial:
                 inner[_without(monomial, variable)] = rest.pop(monomial)
                 for atom, _ in monomial:
                     counts[atom] -= 1
-        scale, reduced = table.reduced(_horner(table, inner))
+        scale, reduced = table.reduced(_horner(table, inner, chance))
         if len(reduced) == 1:
             ((monomial, coefficient),) = reduced.items()
             add_into(out, times(monomial, ((variable, 1),)), plain(coefficient * scale))
@@ -153,7 +161,7 @@ def _cofactors(table: Table, polynomial: Polynomial, left: frozenset[int]) -> Po
         scale: Coefficient = 1
         product: Monomial = ()
         for half in (multipliers, dict(shape)):
-            nested = horner(table, half)
+            nested = _horner(table, half, None)
             if len(nested) == 1:
                 ((monomial, coefficient),) = nested.items()
                 scale, product = scale * coefficient, times(product, monomial)

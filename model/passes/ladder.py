@@ -3,8 +3,8 @@
 Precondition: a clean program is asked for; the polynomial is nested at most ``width - 1`` products deep, each product
 a variable times a sum. Postcondition: instructions that leave it in register 0. Register 0 collects the whole; the
 register below it holds the sum that the next term needs and moves from one such sum to the next by their difference,
-which needs the register below that, and so on down to the register that holds one. Elementary symmetric polynomials ``e_k(n)`` on
-``k + 1`` registers take ``k·(n - k + 1)`` instructions this way. Cost: quadratic in the terms of a sum.
+which needs the register below that, and so on down to the register that holds one. Elementary symmetric polynomials
+``e_k(n)`` on ``k + 1`` registers take ``k·(n - k + 1)`` instructions this way. Cost: quadratic in the terms of a sum.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rebalance: deep chains of products cut in two, again and again (Brent).
 
-Precondition: a polynomial over atoms. Postcondition: an equal one, or none when it holds no chain. A chain is
-``f_0 = r_0 + m_0·f_1``, ``f_1 = r_1 + m_1·f_2``, …, as Horner's rule makes it; cut before level ``k`` it is
-``A·v + B`` with ``A = m_0·…·m_(k-1)``, ``v = f_k`` and ``B`` the levels above with nothing below them. Where to cut
-follows from what the contracts cost for levels that are all alike. Length for ``n`` levels: about ``n^1.7`` instead of ``2^n``. Cost:
+Precondition: a polynomial over atoms. Postcondition: an equal one, or none when it holds no chain. A chain is ``f_0 =
+r_0 + m_0·f_1``, ``f_1 = r_1 + m_1·f_2``, …, as Horner's rule makes it; cut before level ``k`` it is ``A·v + B`` with
+``A = m_0·…·m_(k-1)``, ``v = f_k`` and ``B`` the levels above with nothing below them. Where to cut follows from what
+the contracts cost for levels that are all alike. Length for ``n`` levels: about ``n^1.7`` instead of ``2^n``. Cost:
 quadratic in ``n`` up to :data:`COUNTED` levels.
 """
 

@@ -1,11 +1,11 @@
 """Search: shorter pieces of small clean programs, by exhaustion.
 
 Precondition: a clean program. Postcondition: the same output, never longer. A piece between two points counts only
-through ``r·M·a``: the registers before it (a row), its matrix, and how the output depends on the registers after it (a
-column). So a shorter piece is a pair of a row reached forwards and a column reached backwards whose product is right: both sets
-are enumerated and met in the middle, at a random point modulo two primes. The whole program is tried first, then
-windows of :data:`WINDOWS` instructions. ``budget`` bounds the pairs compared, so the effort is the same on every
-machine; the compiler's check proves what was found.
+through ``r·M·a``: the registers before it (a row), its matrix, and how the output depends on the registers after it
+(a column). So a shorter piece is a pair of a row reached forwards and a column reached backwards whose product is
+right: both sets are enumerated and met in the middle, at a random point modulo two primes. The whole program is tried
+first, then windows of :data:`WINDOWS` instructions. ``budget`` bounds the pairs compared, so the effort is the same
+on every machine; the compiler's check proves what was found.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Univariate: a polynomial in one form by a three-term recurrence.
 
 Precondition: a clean program is asked for and the polynomial has one variable, or one linear form in its place.
-Postcondition: instructions that leave it in the returned register. Registers A (one at the start) and B (zero) play ping-pong,
-``B += x·A``, ``A -= x·B``, …: what they hold is monic of degree 1, 2, 3, … up to sign, whatever the signs, so the
-polynomial has integer coordinates in that basis; the output register collects them. At most ``2d + 1`` instructions for
-degree ``d``; the sign pattern with the fewest coordinates is taken.
+Postcondition: instructions that leave it in the returned register. Registers A (one at the start) and B (zero) play
+ping-pong, ``B += x·A``, ``A -= x·B``, …: what they hold is monic of degree 1, 2, 3, … up to sign, whatever the signs,
+so the polynomial has integer coordinates in that basis; the output register collects them. At most ``2d + 1``
+instructions for degree ``d``; the sign pattern with the fewest coordinates is taken.
 """
 
 from __future__ import annotations
