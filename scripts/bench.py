@@ -26,6 +26,7 @@ def register(commands: Any) -> None:
     )
     benches = parser.add_subparsers(title="benches", metavar="BENCH", required=True, dest="bench")
     add_command(benches, "lengths", lengths, "program lengths against the tables they must meet", DETAILS)
+    add_command(benches, "compile", compile_times, "time and memory of the compiler on 10^5 and 10^6 leaves", DETAILS)
     add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
 
 
@@ -37,6 +38,19 @@ def lengths(args: argparse.Namespace) -> None:
         print_json({"lengths": rows})
     else:
         print_table(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def compile_times(args: argparse.Namespace) -> None:
+    from .bench_compile import bench_compile
+
+    rows = bench_compile()
+    ratio = rows[1]["cpu_seconds"] / rows[0]["cpu_seconds"]
+    if args.json:
+        print_json({"sizes": rows, "ratio": ratio})
+    else:
+        shown = [[f"{v:.2f}" if isinstance(v, float) else f"{v:,}" for v in row.values()] for row in rows]
+        print_table(list(rows[0]), shown)
+        print_table(("", ""), [("ten times the leaves, times the seconds", f"{ratio:.1f}")])
 
 
 def golden(args: argparse.Namespace) -> None:
