@@ -244,6 +244,25 @@ def test_rounding_of_a_weight_counts():
     assert found.errors["y"] == pytest.approx(float(Fraction(1, 3) - Fraction(5, 16)), rel=1e-9)
 
 
+def test_the_floats_of_the_analysis_are_accounted_for():
+    # Every weight rounds to zero, so nothing but the exact value is left as error, and it is no float.
+    rng = random.Random(0)
+    weights = [Fraction(rng.randint(1, 99), 200 + rng.randint(1, 99)) for _ in range(40)]
+    code = [(dst, src, 1, k) for k, (dst, src) in enumerate([(2, 1), (0, 2), (2, 0), (0, 1)] * 10)]
+    chain = program_of(code, "", weights, [Weight(k) for k in range(40)])
+    exact = ref_exact(chain, [])[1]["y"]
+    assert exact <= Fraction(bound(chain, FixedPoint(8, 0), []).errors["y"]) <= exact * Fraction(10**9 + 1, 10**9)
+
+
+def test_roundings_of_a_form_multiply():
+    # Eight products of 1/4 are rounded to 1/2 each: the form is 4 where it should be 2, its square 16 instead of 4.
+    form = Linear(tuple((0, u) for u in range(8)))
+    square = program_of([(2, 1, 1, 0), (0, 2, 1, 0)], "abcdefgh", [Fraction(1, 2)], [form])
+    found = bound(square, FixedPoint(8, 1), [(0, Fraction(1, 2))] * 8)
+    assert error_at(square, FixedPoint(8, 1), [1] * 8) == 12
+    assert 12 <= found.errors["y"] <= 13
+
+
 def test_integers_are_exact():
     whole = program_of([(2, 1, 1, 0), (0, 2, 3 - 4, 1)], "x", [Fraction(-3)], [Input(0), Weight(0)])
     found = bound(whole, FixedPoint(16, 8), [(Fraction(1, 4), 2)])
@@ -279,6 +298,12 @@ def test_names_the_first_overflow():
     assert below[:2] == (2, 2)
     assert below.low <= -10
     assert below.high >= 2
+
+
+def test_the_word_is_not_symmetric():
+    twice = program_of([(0, 1, 1, 0), (0, 1, 1, 0)], "x", [], [Input(0)])
+    assert bound(twice, FixedPoint(8, 4), [(-4, Fraction(63, 16))]).safe
+    assert bound(twice, FixedPoint(8, 4), [(0, 4)]).overflow == (1, 0, 0, 8)
 
 
 def test_the_accumulator_must_fit():
