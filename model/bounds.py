@@ -14,22 +14,22 @@ What must fit the word
 
 How
     Stepwise intervals explode because programs compute and uncompute. Here both values and errors are followed as
-    polynomials, so that what cancels in the program cancels in the bound. With ``s`` the exact scalar, ``ds`` what its
-    rounding changes, ``X`` the exact value, ``E`` = actual - exact, an instruction does
+    polynomials, so that what cancels in the program cancels in the bound. With ``s`` the exact scalar, ``s'`` the one
+    that is used, ``X`` the exact value and ``E`` = actual - exact, an instruction does
 
-        X[dst] += ±s·X[src]        E[dst] += ±(s·E[src] + ds·X[src] + ds·E[src] + rounding)
+        X[dst] += ±s·X[src]        E[dst] += ±(s'·E[src] + (s' - s)·X[src] + rounding)
 
-    in variables between -1 and 1: the inputs, centred in the box, and one symbol for each rounding. ``ds·E`` is of
-    second order and goes to an interval remainder, as do the roundings of this module's own floats.
+    in variables between -1 and 1: the inputs, centred in the box, and a noise for each rounding. Nothing is left
+    out: what is not a polynomial with one noise a term (a rounding in ``s'`` times one in ``E``) and what the floats
+    of this module lose is added to the product's own rounding.
 
     A rounded product is a function of its scalar and of the word it reads. Values are therefore numbered: a register
-    is a multiset of products, a product a pair (form, value read). Equal products share one symbol and one
-    remainder, and an uncomputed value gets back the very bound it had. Values are compared by random 128-bit sums,
-    which mistake one for another with probability below length² / 2^128.
+    is a multiset of products, a product a pair (form, value read), and equal products share their noise. Values are
+    compared by random 128-bit sums, which mistake one for another with probability below length² / 2^128.
 
-    A polynomial with too many terms is replaced by ``middle + radius·symbol``, the same symbol for the same product,
-    so that it still cancels against itself. The limit falls with the length of the program: short programs are
-    expanded in full, and the work is linear in the length.
+    A polynomial with too many terms is replaced by ``middle + radius·symbol``. That forgets what it has in common
+    with others, so in long programs it is done where little is left to cancel, see :func:`_homes`. Short programs are
+    expanded in full; the work is linear in the length.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class _Scalar(NamedTuple):
         """A bound of what the floats lose when a polynomial is multiplied by ``exact`` or ``used``."""
         if len(self.exact) == 1 and self.exact == self.used and abs(frexp(self.exact[0][1])[0]) == 0.5:
             return 0.0
-        return UNIT * (1 + len(self.exact)) * self.size * polynomial.norm()
+        return UNIT * (1 + max(len(self.exact), len(self.used))) * self.size * polynomial.norm()
 
 
 class _Product(NamedTuple):
@@ -253,11 +253,11 @@ class _Register:
         return view
 
     def zeros(self, wanted: int) -> int:
-        """Trailing zero bits that the word is certain to have; any number below ``wanted`` may come out smaller."""
+        """Trailing zero bits that the word is certain to have, or some number below ``wanted`` if it has fewer."""
         least = _MANY
         for _, zeros in self.counts.values():
             least = min(least, zeros)
-            if least < wanted:
+            if least < wanted or least == 0:
                 break
         return least
 
@@ -356,7 +356,8 @@ class _Analysis:
             for noise, variable, factor in scalar.change:
                 self.algebra.add_times(error_terms, pure, factor, variable, noise)
             error_slop += scalar.change_size * (noisy + value.slop) + scalar.slop * value.size()
-            error_slop += UNIT * (1 + len(scalar.used) + len(scalar.change)) * scalar.change_size * value.norm()
+            added = scalar.change_size * value.norm() + scalar.size * error.norm()
+            error_slop += UNIT * (1 + len(scalar.used) + len(scalar.change)) * added
         zeros = scalar.zeros + source.zeros(self.frac - scalar.zeros) - self.frac
         rounding = float(self.unit) / 2 if zeros < 0 else 0.0
         return _Product(
@@ -509,12 +510,13 @@ def _homes(program: Program) -> list[bool]:
     width = program.width
     point = random.Random(1)
     inputs = [point.randrange(_PRIME) for _ in program.inputs]
-    weights = [w.numerator * pow(w.denominator, -1, _PRIME) for w in program.weights]
+    weights = [w.numerator * pow(w.denominator % _PRIME or 1, -1, _PRIME) for w in program.weights]
     values = [_residue(form, inputs, weights) for form in program.forms]
     restarts = {output.at for output in program.outputs if output.restart} | {0}
     unit = [[int(r == c) for r in range(width)] for c in range(width)]
     columns: list[list[int]] = []
     marks: list[int] = []
+    moving = range(width) if width <= 16 else sorted({output.register for output in program.outputs})
     states = []
     for t, (dst, src, sign, form) in enumerate(
         zip(*(column.tolist() for column in program.code.arrays()), strict=True)
@@ -523,7 +525,7 @@ def _homes(program: Program) -> list[bool]:
             columns = unit.copy()
             marks = [hash((c, *column)) for c, column in enumerate(columns)]
         total = sum(marks)
-        states.append([total - mark for mark in marks])
+        states.append([total - marks[r] for r in moving])
         factor = sign * values[form]
         columns[dst] = [(a + factor * b) % _PRIME for a, b in zip(columns[dst], columns[src], strict=True)]
         marks[dst] = hash((dst, *columns[dst]))

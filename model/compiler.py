@@ -26,7 +26,7 @@ from .passes.normalise import normalise
 from .passes.peephole import peephole
 from .passes.polynomial import Polynomial, Table
 from .passes.rebalance import rebalance
-from .passes.search import BUDGET, is_searchable, search
+from .passes.search import is_searchable, search
 from .passes.shape import Shaper
 from .passes.univariate import Simple, in_one_form, recurrence
 from .program import Program
@@ -198,7 +198,7 @@ def _compile_output(
     near = [c for c in candidates if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
     drafts = sorted((_finish(candidate, table, goal) for candidate in near), key=lambda d: d.history[-1][2])
     if goal.clean and goal.uses("search"):
-        drafts = _searched(drafts, table, goal)
+        _search(drafts, table, goal)
     draft = min(drafts, key=lambda d: d.history[-1][2])
     return Piece(name, draft.code, draft.scalars, draft.register), draft.predicted, history + draft.history
 
@@ -283,19 +283,13 @@ def _finish(candidate: Candidate, table: Table, goal: Goal) -> Draft:
     return draft
 
 
-def _searched(drafts: list[Draft], table: Table, goal: Goal) -> list[Draft]:
-    """The drafts after a search for shorter pieces; each different one gets half of the effort that is left."""
-    seen: list[list[tuple[int, Scalar]]] = []
-    effort = BUDGET
-    for draft in drafts:
-        if not is_searchable(draft.code) or draft.listing() in seen:
-            continue
-        seen.append(draft.listing())
-        found = search(draft.code, draft.scalars, len(table.names), list(goal.start), draft.register, effort // 2)
-        effort -= found.effort
-        if cycles(found.code, draft.scalars) <= draft.history[-1][2]:
-            draft.update("search", found.code)
-    return drafts
+def _search(drafts: list[Draft], table: Table, goal: Goal) -> None:
+    """Look for shorter pieces in the shortest draft and, because it leaves the search more freedom, in the longest."""
+    small = [draft for draft in drafts if is_searchable(draft.code)]
+    for draft in small[:1] + [other for other in small[-1:] if other.listing() != small[0].listing()]:
+        code = search(draft.code, draft.scalars, len(table.names), list(goal.start), draft.register)
+        if cycles(code, draft.scalars) <= draft.history[-1][2]:
+            draft.update("search", code)
 
 
 def _from_start(code: list[int], scalars: dict[Scalar, int], start: tuple[int, ...]) -> list[int]:

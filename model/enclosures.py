@@ -121,7 +121,9 @@ class Algebra:
         while pieces > 1 and len(terms) * pieces ** len(variables) > _CELL_WORK:
             pieces -= 1
         size = self._size_by_noise(terms) if pieces == 1 else self._size_in_cells(terms, monomials, variables, pieces)
-        return size + polynomial.slop + len(terms) * UNIT * polynomial.norm()
+        # Sums, powers and the ends of the cells are rounded.
+        degree = max((len(self._monomials[monomial]) for monomial in monomials), default=0)
+        return size + polynomial.slop + (len(terms) + 4 * degree) * UNIT * polynomial.norm()
 
     def _size_by_noise(self, terms: list[tuple[int, float]]) -> float:
         ranges: dict[int, tuple[float, float]] = {}

@@ -113,20 +113,17 @@ def postorder(*roots: Formula) -> Iterator[Formula]:
         if id(node) in done:
             stack.pop()
             continue
-        inner = []
-        for arg in node.args:
+        waiting = [arg for arg in node.args if id(arg) not in done]
+        if any(arg.args for arg in waiting):
+            stack.extend(reversed(waiting))
+            continue
+        for arg in waiting:
             if id(arg) not in done:
-                if arg.args:
-                    inner.append(arg)
-                else:
-                    done.add(id(arg))
-                    yield arg
-        if inner:
-            stack.extend(reversed(inner))
-        else:
-            stack.pop()
-            done.add(id(node))
-            yield node
+                done.add(id(arg))
+                yield arg
+        stack.pop()
+        done.add(id(node))
+        yield node
 
 
 def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:

@@ -4,7 +4,7 @@ Precondition: a clean program. Postcondition: the same output, never longer. A p
 through ``r·M·a``: the registers before it (a row), its matrix, and how the output depends on the registers after it
 (a column). So a shorter piece is a pair of a row reached forwards and a column reached backwards whose product is
 right: both sets are enumerated and met in the middle, at a random point modulo two primes. The whole program is tried
-first, then windows of :data:`WINDOWS` instructions. ``budget`` bounds the pairs compared, so the effort is the same
+first, then windows of :data:`WINDOWS` instructions. A budget bounds the pairs compared, so the effort is the same
 on every machine; the compiler's check proves what was found.
 """
 
@@ -21,7 +21,7 @@ from .contracts import Affine, Scalar
 from .emit import MINUS
 from .fold import scalar_values
 
-__all__ = ["BUDGET", "is_searchable", "search"]
+__all__ = ["is_searchable", "search"]
 
 #: Pairs are compared modulo the first (exact in floating point), hits confirmed modulo the second.
 SMALL_PRIME = (1 << 23) - 15
@@ -32,8 +32,8 @@ MOST_SCALARS = 5
 MOST_STATES = 20_000
 MOST_PAIRS = 12_000_000
 WINDOWS = (6, 5)
-#: Pairs compared for one output: a few seconds.
-BUDGET = 800_000_000
+#: Pairs compared for one program: a few seconds.
+BUDGET = 400_000_000
 #: Pairs compared at once: what stays in a processor's cache.
 BLOCK = 50_000
 
@@ -105,13 +105,11 @@ class Reach:
 class Searcher:
     """One program under improvement."""
 
-    def __init__(
-        self, code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int, budget: int
-    ) -> None:
+    def __init__(self, code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> None:
         self.code = code
         self.start = start
         self.output = output
-        self.left = budget
+        self.left = BUDGET
         chance = random.Random(2)
         point = [chance.randrange(PRIME) for _ in range(inputs)]
         one = scalars.setdefault(ONE, len(scalars))
@@ -215,16 +213,6 @@ def is_searchable(code: list[int]) -> bool:
     return 1 < len(code) <= LONGEST and len({instruction >> 9 for instruction in code}) <= MOST_SCALARS
 
 
-class Found(NamedTuple):
-    """The code after the search, and the pairs that were compared for it."""
-
-    code: list[int]
-    effort: int
-
-
-def search(
-    code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int, budget: int
-) -> Found:
+def search(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> list[int]:
     """Searchable ``code`` as packed instructions on registers, run from ``start``, read at register ``output``."""
-    searcher = Searcher(code, scalars, inputs, start, output, budget)
-    return Found(searcher.improve(), budget - searcher.left)
+    return Searcher(code, scalars, inputs, start, output).improve()

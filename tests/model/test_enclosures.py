@@ -66,6 +66,16 @@ def test_coefficients_of_one_noise_are_taken_together():
     assert algebra.joint_size(algebra.polynomial({n: 1.0, **out})) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("pieces", [1, 2, 3])
+def test_squares_reach_zero_inside_a_cell(monkeypatch, pieces):
+    monkeypatch.setattr(enclosures, "_MOST_PIECES", pieces)
+    algebra = Algebra()
+    x = algebra.variable()
+    algebra.add_times(once := {}, {0: 1.0}, 1.0, x)
+    algebra.add_times(terms := {0: 2.0}, once, -1.0, x)
+    assert algebra.joint_size(algebra.polynomial(terms)) == pytest.approx(2)
+
+
 def test_noises_are_not_all_largest_at_one_place():
     algebra = Algebra()
     x, n, m = algebra.variable(), algebra.noise(), algebra.noise()

@@ -1,7 +1,6 @@
 """The two tables of lengths hold: proven optima are met, the prototype's lengths are met or beaten."""
 
 import pytest
-
 from skinny.scripts.bench_lengths import FLOOR, NEARLY, SHORTEST, Row, measure
 
 
