@@ -3,7 +3,6 @@
 from amaranth import unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
-
 from skinny.model.isa import CoreConfig, Op, Space, index_bits
 
 __all__ = ["RetireSignature", "input_layout", "load_layout", "result_layout", "word_layout"]

@@ -162,7 +162,9 @@ class CoreConfig:
 
     @property
     def one(self) -> int:
-        """The ring's one as a hardware word."""
+        """The ring's one as a hardware word. The fixed-point formats without it have minus one in its place."""
+        if isinstance(self.ring, FixedPoint):
+            return 1 << self.ring.frac
         return int(self.to_words(np.array([self.ring.encode(1)], dtype=self.ring.element_dtype))[0])
 
     def encode(self, op: int, **fields: int) -> int:
