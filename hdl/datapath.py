@@ -22,7 +22,7 @@ class Datapath(wiring.Component):
     of the same thread enters, and finds its result. No back-pressure.
 
     Stage 0: operands leave the block RAM. 1: they are registered. 2: the scalar is chosen, but for ``S``. Here the ring
-    of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last stage, ``threads + 1``,
+    of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
     the result takes its place, and the thread is back at stage 2 together with its next instruction.
 
     Members

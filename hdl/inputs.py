@@ -15,7 +15,7 @@ class InputBuffer(wiring.Component):
     """Two banks of ``threads`` vectors, filled in turn.
 
     Latency: a word is in memory the cycle after it was accepted, ``full`` rises the cycle after the last word of a
-    batch. Throughput one word a cycle. Back-pressure: ``i`` is not ready while the bank that is next to be filled is full.
+    batch. Throughput one word a cycle. Back-pressure: ``i`` is not ready while the bank to be filled next is full.
 
     Members
     -------
