@@ -76,20 +76,13 @@ class Datapath(wiring.Component):
         m.d.sync += [x1.eq(self.x), w1.eq(self.weight), w2.eq(w1), scalar.eq(Mux(controls[1].zero, 0, constant))]
 
         a, b, acc, neg = Signal(config.bits), Signal(config.bits), Signal(config.bits), Signal()
-        b_choice, acc_choice = [*here[: config.width], w2][: len(here)], here
-        m.d.comb += [a.eq(scalar), neg.eq(controls[2].neg)]
-        if config.attention:
-            with m.If(controls[2].sum):
-                m.d.comb += a.eq(here[config.width])
-        for operand, index, choice in ((b, controls[2].source, b_choice), (acc, controls[2].target, acc_choice)):
-            with m.Switch(index):
-                for number, value in enumerate(choice[:-1]):
-                    with m.Case(number):
-                        m.d.comb += operand.eq(value)
-                with m.Default():
-                    m.d.comb += operand.eq(choice[-1])
-        with m.If(controls[2].fresh):
-            m.d.comb += acc.eq(0)
+        others = [*here[: config.width], w2] if config.attention else here
+        m.d.comb += [
+            a.eq(Mux(controls[2].sum, here[-1], scalar) if config.attention else scalar),
+            b.eq(_pick(controls[2].source, others)),
+            acc.eq(Mux(controls[2].fresh, 0, _pick(controls[2].target, here))),
+            neg.eq(controls[2].neg),
+        ]
 
         m.submodules.arithmetic = unit = Arithmetic(config.ring, config.bits, config.stages)
         for port, operand in ((unit.a, a), (unit.b, b), (unit.acc, acc), (unit.neg, neg)):
@@ -165,3 +158,10 @@ class Datapath(wiring.Component):
             self.result.last.eq(control.last & tag.final),
             self.result.fault.eq(stains[-1] | fault),
         ]
+
+
+def _pick(index, choices):
+    """``choices[index]`` as a tree of two-way multiplexers, which is half the size of a chain of comparisons."""
+    if len(choices) == 1:
+        return choices[0]
+    return Mux(index[0], _pick(index[1:], choices[1::2]), _pick(index[1:], choices[0::2]))
