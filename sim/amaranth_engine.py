@@ -20,7 +20,7 @@ def run_steps(core: Core, steps: Iterable[Step], vcd: str | None = None) -> list
     """Do ``steps`` one after the other on ``core``; what each run showed. Raises :exc:`CheckError` on the first
     difference to the cycle model."""
     pins = Pins(core)
-    ports = {name: signal for name, (signal, _) in pins.ports.items()}
+    ports = {name: getattr(pins, name) for name in pins.signature.members}
     records: list[Record] = []
 
     async def testbench(ctx: Any) -> None:

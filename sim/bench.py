@@ -72,13 +72,13 @@ def run_bench(
         folder = Path(name)
         (folder / "job").write_bytes(pickle.dumps(job))
         log = folder / "log"
-        # Under pytest the runner ends the process when a test failed, elsewhere it says nothing: the results file counts.
+        # Under pytest the runner ends the process when a test failed, elsewhere it says nothing: the results count.
         with suppress(SystemExit, RuntimeError):
             get_runner("verilator").test(
                 test_module=module,
                 hdl_toplevel=TOP,
                 hdl_toplevel_lang="verilog",
-                testcase=tests,
+                test_filter=rf"\.({'|'.join(tests)})(/|$)",
                 seed=1,
                 build_dir=build,
                 test_dir=folder,
@@ -87,18 +87,19 @@ def run_bench(
                 test_args=[] if vcd is None else ["--trace", "--trace-file", str(Path(vcd).absolute())],
                 log_file=log,
             )
-        _read_results(folder / "results.xml", log)
+        _read_results(folder / "results.xml", log, tests)
         answer = folder / "answer"
         return pickle.loads(answer.read_bytes()) if answer.exists() else None
 
 
-def _read_results(path: Path, log: Path) -> None:
+def _read_results(path: Path, log: Path, tests: Sequence[str]) -> None:
     if not path.exists():
         said = log.read_text(errors="replace") if log.exists() else ""
         raise RuntimeError(f"the simulator ended without results:\n{said[-4000:]}")
     cases = ElementTree.parse(path).getroot().findall(".//testcase")
-    if not cases:
-        raise RuntimeError("no test was run")
+    run = {(case.get("name") or "").partition("/")[0] for case in cases}
+    if run != set(tests):
+        raise RuntimeError(f"the tests {sorted(tests)} were asked for, {sorted(run)} were run")
     for case in cases:
         for failure in (*case.findall("failure"), *case.findall("error")):
             message = failure.get("error_msg") or failure.get("message") or failure.text or ""

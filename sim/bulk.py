@@ -36,7 +36,7 @@ def harness(config: CoreConfig, *, rom: bool = False, public: bool = False) -> s
 
 class _Stats(ctypes.Structure):
     names = ("cycles", "total", "accepted", "results", "extra", "trace", "busy", "fault")
-    _fields_ = [(name, ctypes.c_int64) for name in names]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_int64) for name in names]
 
 
 @cache
@@ -50,8 +50,10 @@ def _library(path: Path) -> ctypes.CDLL:
         ("load", [handle, pointer, pointer, pointer, integer, integer], integer),
         (
             "run",
-            [handle, pointer, pointer, integer, pointer, pointer, integer, integer, ctypes.c_int32]
-            + [pointer, pointer, pointer, integer, ctypes.POINTER(_Stats)],
+            [
+                *(handle, pointer, pointer, integer, pointer, pointer, integer, integer, ctypes.c_int32),
+                *(pointer, pointer, pointer, integer, ctypes.POINTER(_Stats)),
+            ],
             None,
         ),
     ):

@@ -1,8 +1,8 @@
 """What a simulation must show, and how it is compared: the same for every engine.
 
-A :class:`Stimulus` is a program image, vectors and the behaviour of source and sink. :func:`expect` asks the cycle model
-what follows from it; an engine observes a :class:`Record`; :func:`first_divergence` names the first cycle in which the
-two differ. Cycles are counted from the first one in which the source may offer a word.
+A :class:`Stimulus` is a program image, vectors and the behaviour of source and sink. :func:`expect` asks the cycle
+model what follows from it; an engine observes a :class:`Record`; :func:`first_divergence` names the first cycle in
+which the two differ. Cycles are counted from the first one in which the source may offer a word.
 """
 
 from __future__ import annotations
@@ -16,8 +16,19 @@ from numpy.typing import NDArray
 from skinny.model import cycles
 from skinny.model.assemble import Image
 from skinny.model.isa import APPLIES, ATTENDS, Op, Words
+from skinny.model.rings import Array, Boolean, PrimeField, Ring
 
-__all__ = ["RESULT", "RETIRE", "Record", "Stimulus", "expect", "first_divergence", "random_stimulus", "utilisation"]
+__all__ = [
+    "RESULT",
+    "RETIRE",
+    "Record",
+    "Stimulus",
+    "expect",
+    "first_divergence",
+    "random_elements",
+    "random_stimulus",
+    "utilisation",
+]
 
 #: A retirement, as the harness writes it.
 RETIRE = np.dtype(
@@ -137,6 +148,19 @@ def _listed(waits: NDArray[np.int64] | None) -> list[int] | None:
     return None if waits is None else waits.tolist()
 
 
+def random_elements(rng: np.random.Generator, ring: Ring, shape: tuple[int, ...]) -> Array:
+    """Elements spread over the whole ring; one in eight is an extreme one: the least, the greatest, zero, one."""
+    if isinstance(ring, Boolean):
+        return rng.integers(0, 2, shape).astype(ring.element_dtype)
+    if isinstance(ring, PrimeField):
+        low, high = 0, ring.p
+    else:
+        low, high = -(1 << (ring.bits - 1)), 1 << (ring.bits - 1)
+    out = rng.integers(low, high, shape)
+    extremes = rng.choice(np.array([low, high - 1, 0, ring.encode(1)], dtype=np.int64), shape)
+    return np.where(rng.random(shape) < 1 / 8, extremes, out)
+
+
 def utilisation(record: Record) -> float:
     """The share of cycles, from the first retirement to the last, that the multiplier worked."""
     if record.trace is None or not len(record.trace):
@@ -166,7 +190,7 @@ def first_divergence(stimulus: Stimulus, expected: Record, found: Record) -> str
         text = f"fault expected {_moment(expected.fault)}, got {_moment(found.fault)}"
         candidates.append((min(moments), 3, f"cycle {min(moments)}: {text}"))
     if found.extra:
-        candidates.append((found.cycles, 4, f"{found.extra} result words more than the {len(expected.results)} expected"))
+        candidates.append((found.cycles, 4, f"{found.extra} results more than the {len(expected.results)} expected"))
     return min(candidates)[2] if candidates else None
 
 

@@ -138,7 +138,7 @@ class Session:
         if self.fault < 0 and self.read("fault"):
             self.fault = self.cycle
         if (self.fault >= 0) != (0 <= self.expected.fault <= self.cycle):
-            want, got = (("high", "low") if self.fault < 0 else ("low", "high"))
+            want, got = ("high", "low") if self.fault < 0 else ("low", "high")
             raise CheckError(f"cycle {self.cycle}: fault expected {want}, got {got}")
 
     def _check_acceptance(self) -> None:
