@@ -112,7 +112,7 @@ def execute(image: Image, vectors: Words) -> Execution:
             continue
         add = ring.sub if neg else ring.add
         if op in APPLIES:
-            scalar = {Op.APPLY_X: x[u], Op.APPLY_W: w[k], Op.APPLY_S: zero if flag else s}[op]
+            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if flag else s
             registers[dst] = values[p] = add(registers[dst], ring.mul(scalar, registers[src]))
         elif op in ATTENDS:
             product = ring.mul(w[k], x[u]) if op == Op.ATTEND else w[k]
