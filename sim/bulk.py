@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,7 @@ class BulkCore:
         # A broken core may retire more than the program has; one row more is enough to see that.
         rows = np.empty(len(image) * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
         stats = _Stats()
+        before = perf_counter()
         self._library.skinny_run(
             self._core,
             words.ctypes.data,
@@ -155,4 +157,5 @@ class BulkCore:
             cycles=stats.cycles,
             busy=stats.busy,
             extra=stats.extra,
+            seconds=perf_counter() - before,
         )

@@ -8,7 +8,7 @@ which the two differ. Cycles are counted from the first one in which the source 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "Stimulus",
     "expect",
     "first_divergence",
+    "outputs",
     "random_elements",
     "random_stimulus",
     "utilisation",
@@ -104,7 +105,7 @@ class Record:
     """What was observed, or is expected: ``accepted`` the cycle of each input word, ``results`` and ``trace`` rows of
     :data:`RESULT` and :data:`RETIRE` (no trace: it was not asked for), ``fault`` the first cycle with ``fault`` high or
     -1, ``cycles`` until the core was idle, ``busy`` retirements for which the multiplier worked, ``extra`` results
-    that nobody expected."""
+    that nobody expected, ``seconds`` that the simulation took."""
 
     accepted: NDArray[np.int64]
     results: NDArray[Any]
@@ -113,7 +114,7 @@ class Record:
     cycles: int = 0
     busy: int = 0
     extra: int = 0
-    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 def expect(stimulus: Stimulus, trace: bool = True) -> Record:
@@ -159,6 +160,18 @@ def random_elements(rng: np.random.Generator, ring: Ring, shape: tuple[int, ...]
     out = rng.integers(low, high, shape)
     extremes = rng.choice(np.array([low, high - 1, 0, ring.encode(1)], dtype=np.int64), shape)
     return np.where(rng.random(shape) < 1 / 8, extremes, out)
+
+
+def outputs(stimulus: Stimulus, record: Record) -> Words:
+    """The results of a complete run by vector, as hardware words of shape ``(vectors, outputs)``."""
+    emits = stimulus.results // max(1, len(stimulus.vectors))
+    out = np.zeros((len(stimulus.vectors), emits), dtype=np.uint64)
+    first = 0
+    for size in stimulus.sizes:
+        part = record.results["data"][first * emits : (first + size) * emits]
+        out[first : first + size] = part.reshape(emits, size).T
+        first += size
+    return out
 
 
 def utilisation(record: Record) -> float:

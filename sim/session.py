@@ -8,6 +8,7 @@ depends on an input of the same cycle.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ class Session:
         self.results: list[dict[str, int]] = []
         self.trace: list[dict[str, int]] = []
         self.fault = -1
+        self.seconds = 0.0
         trace = self.expected.trace
         assert trace is not None
         self._retire = _rows(trace)
@@ -84,6 +86,7 @@ class Session:
         offer = gaps[0] if words else 0
         since = -1
         sent = 0
+        before = perf_counter()
         while self.cycle < self.expected.cycles + QUIET:
             cycle = self.cycle
             self._check_retirement()
@@ -120,6 +123,7 @@ class Session:
             write("o_ready", int(ready))
             self.cycle += 1
             yield
+        self.seconds = perf_counter() - before
         write("i_valid", 0)
         write("o_ready", 0)
 
@@ -166,6 +170,7 @@ class Session:
             fault=self.fault,
             cycles=self.expected.cycles,
             busy=busy,
+            seconds=self.seconds,
         )
 
 
