@@ -71,6 +71,13 @@ def large(number: int) -> str:
     return f"{number:,}" if number < CEILING else f"at least 2^{CEILING.bit_length() - 1}"
 
 
+class _Console(Console):
+    """A console that leaves a reader that went away to :func:`~skinny.scripts.cli.main`."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on stdout: numbers to the right, text to the left. A pipe gets whole lines, however long."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -81,4 +88,4 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for row in listed:
         # Text, because brackets in a plain string would be read as markup.
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
-    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False).print(table)
+    _Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False).print(table)

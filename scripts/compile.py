@@ -35,7 +35,17 @@ passes (length and cycles after each), file. textbook_length and bound are null 
 exact.
 
 example:
-  $ skinny compile 'y = a*b + c*d'
+  $ skinny compile 'y = a*b'
+  skinny 1
+  # y = a*b
+  width 3
+  contract clean
+  start 0 1 0
+  inputs a b
+  R2 += b*R1
+  R0 += a*R2
+  emit y = R0
+  end
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
 """

@@ -25,6 +25,9 @@ a text like "3/4").
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny run cube.skn --ring modular:16 --inputs a=1,b=-2
+  row     y
+  ─────────
+    1   -27
   $ skinny run cube.skn --ring fixed:16.8 --inputs values.csv --json
 """
 SHOWN = 20

@@ -30,6 +30,10 @@ JSON keys: program, ring, row, instructions, registers (the start, then after ea
 example:
   $ skinny compile 'y = a*b' -o product.skn
   $ skinny trace product.skn --ring modular:16 --inputs a=3,b=5
+                  R0   R1   R2
+  0  start         0    1    0
+  1  R2 += b*R1    0    1    5*
+  2  R0 += a*R2   15*   1    5   y = R0
   $ skinny trace product.skn --ring modular:16 --inputs values.csv --row 7 --vcd product.vcd
 """
 

@@ -124,6 +124,7 @@ MALFORMED = [
     ("let s", "'let s' needs '='", (1, 5)),
     ("let s + b", "'let s' needs '='", (1, 5)),
     ("y = a +\nb", "expected a value, found '\\n'", (1, 8)),
+    ("first = a*b\nsecond = a\nthird = c + $", "unexpected character '$'", (3, 13)),
     ("first = a*b\nsecond = a*(b + $)\nthird = c", "unexpected character '$'", (2, 17)),
 ]
 

@@ -182,6 +182,7 @@ MALFORMED = [
     (broken("R2 += a*R1", "R3 += a*R1"), 10, "register R3 is out of range (width 3)"),
     (broken("R2 += a*R1", "R2 += a*R7"), 10, "register R7 is out of range (width 3)"),
     (broken("R2 += a*R1", "R2 += a*R2"), 10, "dst = src: an instruction cannot read and write R2"),
+    (broken("R0 -= w[0]*R2", "R0 -= a*R0"), 11, "dst = src: an instruction cannot read and write R0"),
     (broken("R2 += a*R1", "R2 += c*R1"), 10, "unknown input 'c'"),
     (broken("R2 += a*R1", "R2 += w[5]*R1"), 10, "weight index w[5] is past the end (2)"),
     (broken("R2 += a*R1", "R2 += f[1]*R1"), 10, "form index f[1] is past the end (1)"),

@@ -1,0 +1,179 @@
+"""``skinny compile``: options reach the compiler, answers reach the person."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from skinny.model.errors import CheckError
+from skinny.model.formula import facts
+from skinny.model.storage import load, loads
+
+#: What the issue asks of compile --json.
+KEYS = ["length", "cycles", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]
+KEYS += ["textbook_length", "bound", "checked", "seconds"]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """A compiler that answers every formula with p.skn and remembers what it was asked."""
+    calls = []
+
+    def compile_formula(outputs, **options):
+        calls.append((outputs, options))
+        return SimpleNamespace(
+            program=load("p.skn"),
+            steps=[("emit", 9, 10), ("fold", 4, 5)],
+            facts=facts(*outputs.values()),
+            predicted=9,
+            checked="by looking at it",
+            seconds=0.5,
+        )
+
+    stub = ModuleType("skinny.model.compiler")
+    stub.PASSES = ("peephole", "fold")
+    stub.compile_formula = compile_formula
+    monkeypatch.setitem(sys.modules, "skinny.model.compiler", stub)
+    return calls
+
+
+def test_defaults(skinny, asked):
+    assert skinny("compile", "y = a*b")[0] == 0
+    ((outputs, options),) = asked
+    assert list(outputs) == ["y"]
+    assert options == {
+        "contract": "clean",
+        "width": 3,
+        "attention": True,
+        "without": frozenset(),
+        "limit": 20_000_000,
+        "start": None,
+    }
+
+
+def test_every_option_reaches_the_compiler(skinny, asked):
+    words = (
+        "--contract in-place --width 5 --no-attention --without fold --without peephole --limit 7 --start -1,1,0,0,2"
+    )
+    assert skinny("compile", "a*b", *words.split())[0] == 0
+    ((_, options),) = asked
+    assert options == {
+        "contract": "in-place",
+        "width": 5,
+        "attention": False,
+        "without": frozenset({"fold", "peephole"}),
+        "limit": 7,
+        "start": (-1, 1, 0, 0, 2),
+    }
+    assert skinny("compile", "a*b", "--attention", "--without", "fold,peephole")[0] == 0
+    assert asked[1][1]["attention"] is True
+    assert asked[1][1]["without"] == {"fold", "peephole"}
+
+
+@pytest.mark.parametrize("text", ["-a*b", "-a", "-2*a", "- a"])
+def test_formulas_may_begin_with_a_minus_sign(skinny, asked, text):
+    for words in ([text], ["--", text], ["--width", "3", text]):
+        assert skinny("compile", *words)[0] == 0
+    assert [facts(*outputs.values()).variables for outputs, _ in asked] == [facts(*asked[0][0].values()).variables] * 3
+    assert "a" in facts(*asked[0][0].values()).variables
+
+
+def test_the_program_is_printed_with_its_formula(skinny, asked):
+    code, out, err = skinny("compile", "y = a*b # twice\nz = a")
+    assert (code, err) == (0, "")
+    assert loads(out) == load("p.skn")
+    assert loads(out).title == "y = a*b # twice\nz = a"
+
+
+def test_programs_are_written(skinny, asked, folder):
+    for name in ("out.skn", "out.npz"):
+        code, out, err = skinny("compile", "y = a*b", "-o", name)
+        assert (code, out) == (0, "")
+        assert err == f"skinny: {name}: 4 instructions, 5 cycles (textbook 4), checked by looking at it\n"
+        assert load(name) == load("p.skn")
+    assert sorted(os.listdir(folder)) == ["out.npz", "out.skn", "p.skn"]
+
+
+def test_long_formulas_are_cut_in_the_title(skinny, asked):
+    code, out, _ = skinny("compile", " + ".join(["a"] * 5000))
+    assert code == 0
+    assert len(loads(out).title) < 1100
+
+
+def test_json(answer, asked):
+    found = answer("compile", "y = (a + b)*(a - b)", "-o", "out.skn")
+    assert all(key in found for key in KEYS)
+    assert (found["length"], found["cycles"], found["width"], found["levels"]) == (4, 5, 3, 3)
+    assert (found["inputs"], found["outputs"]) == (["a", "b"], ["y", "z"])
+    assert (found["leaves"], found["depth"], found["degree"]) == (4, 2, 2)
+    # Each of four leaves under one product.
+    assert (found["textbook_length"], found["bound"], found["bound_log2"]) == (8, 16, 4)
+    assert found["passes"] == [
+        {"pass": "emit", "length": 9, "cycles": 10},
+        {"pass": "fold", "length": 4, "cycles": 5},
+    ]
+    assert (found["predicted"], found["checked"], found["seconds"]) == (9, "by looking at it", 0.5)
+    assert found["file"] == "out.skn"
+
+
+def test_json_of_huge_lengths(answer, asked):
+    text = "a"
+    for _ in range(150):
+        text = f"({text})*a + 1"
+    found = answer("compile", text)
+    assert found["textbook_length"] is None or found["textbook_length"] < 2**200
+    assert found["bound"] is None
+    assert found["bound_log2"] == 600
+
+
+def test_explain(skinny, asked):
+    code, out, err = skinny("compile", "y = a*b", "--explain")
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == ["after", "length", "cycles"]
+    assert ["emit", "9", "10"] in lines
+    assert ["fold", "4", "5"] in lines
+    assert "textbook recursion  4 (bound 4^1)" in out
+
+
+def test_unknown_passes_are_refused(skinny, asked):
+    code, out, err = skinny("compile", "a", "--without", "flod")
+    assert (code, out) == (2, "")
+    assert err == "skinny: error: there is no pass 'flod': --without takes peephole, fold\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("0,1", "--start must have 3 values, not 2"),
+        ("0,1/2,0", "the values of --start must be integers, not 0,1/2,0"),
+        ("0,one,0", "'one' is not a finite number"),
+    ],
+)
+def test_bad_starts_are_refused(skinny, asked, start, message):
+    assert skinny("compile", "a", "--start", start) == (2, "", f"skinny: error: {message}\n")
+
+
+def test_a_failed_check_writes_nothing(skinny, asked, folder, monkeypatch):
+    def fail(outputs, **options):
+        raise CheckError("fold: y differs")
+
+    monkeypatch.setattr(sys.modules["skinny.model.compiler"], "compile_formula", fail)
+    assert skinny("compile", "a", "-o", "out.skn") == (1, "", "skinny: error: check failed: fold: y differs\n")
+    assert os.listdir(folder) == ["p.skn"]
+
+
+def test_compile_and_run_for_real(folder):
+    """From standard input to a result, as a person would do it."""
+    script = Path(sysconfig.get_path("scripts")) / "skinny"
+    text = b"let s = a + 2*b\ny = s^3 - 3/4*c  # comment\nz = s*c\n"
+    done = subprocess.run([script, "compile", "-", "-o", "r.npz"], input=text, cwd=folder, capture_output=True)
+    assert (done.returncode, done.stdout) == (0, b"")
+    words = [script, "run", "r.npz", "--ring", "exact", "--inputs", "a=1/2,b=-3,c=5", "--json"]
+    found = json.loads(subprocess.run(words, cwd=folder, capture_output=True, check=True).stdout)
+    # s = -11/2, y = -1331/8 - 15/4, z = -55/2
+    assert found["outputs"] == {"y": ["-1361/8"], "z": ["-55/2"]}

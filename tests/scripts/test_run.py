@@ -1,0 +1,86 @@
+"""``skinny run``: values in every ring, tables and JSON."""
+
+from fractions import Fraction
+
+import pytest
+from skinny.model.storage import load, save
+
+
+@pytest.mark.parametrize("name", ["p.skn", "p.npz"])
+@pytest.mark.parametrize(
+    ("ring", "y", "z"),
+    [
+        # y = 2·(3/2)·(-5/2) - 3/4, z = 3/2
+        ("exact", "-33/4", "3/2"),
+        ("real", -8.25, 1.5),
+        ("fixed:16.8", -8.25, 1.5),
+        # -33/4 and 3/2 mod 11: 4^-1 = 3, 2^-1 = 6
+        ("prime:11", -33 * 3 % 11, 3 * 6 % 11),
+    ],
+)
+def test_values_in_each_ring(answer, name, ring, y, z):
+    save(load("p.skn"), "p.npz")
+    found = answer("run", name, "--ring", ring, "--inputs", "a=1.5,b=-5/2")
+    assert found == {"program": name, "ring": ring, "batch": 1, "outputs": {"y": [y], "z": [z]}}
+
+
+def test_boolean_and_modular(answer, folder):
+    (folder / "x.skn").write_text(
+        "skinny 1\nwidth 3\ninputs a b\nR2 += b*R1\nR0 += a*R2\nR0 -= a*R1\nemit y = R0\nend\n"
+    )
+    (folder / "x.csv").write_text("b,a\n0,0\n1,0\n0,1\n1,1\n")
+    assert answer("run", "x.skn", "--ring", "boolean", "--inputs", "x.csv")["outputs"] == {"y": [0, 0, 1, 0]}
+    found = answer("run", "x.skn", "--ring", "modular:8", "--inputs", "a=100,b=100")
+    assert found["outputs"] == {"y": [(100 * 100 - 100 + 128) % 256 - 128]}
+
+
+def test_columns_come_in_any_order(answer, skinny, folder):
+    (folder / "v.csv").write_text('\ufeffb, a \n"4",1\n 0.5 ,1/3\n1e-2,-2\n\n', encoding="utf-8")
+    found = answer("run", "p.skn", "--ring", "exact", "--inputs", "v.csv")
+    pairs = [(Fraction(1), Fraction(4)), (Fraction(1, 3), Fraction(1, 2)), (Fraction(-2), Fraction(1, 100))]
+    expected = [2 * a * b - Fraction(3, 4) for a, b in pairs]
+    assert found["outputs"]["y"] == [str(value) for value in expected]
+    assert found["outputs"]["z"] == [1, "1/3", -2]
+
+
+def test_columns_of_no_use_are_noted(skinny, folder):
+    (folder / "v.csv").write_text("b,c,a\n1,text,2\n")
+    code, out, err = skinny("run", "p.skn", "--ring", "real", "--inputs", "v.csv", "--json")
+    assert code == 0
+    assert '"y": [3.25]' in out
+    assert err == "skinny: v.csv: columns the program does not read: c\n"
+
+
+def test_the_table_is_short_and_says_so(skinny, folder):
+    (folder / "v.csv").write_text("a,b\n" + "".join(f"{n},1\n" for n in range(100, 125)))
+    code, out, err = skinny("run", "p.skn", "--ring", "exact", "--inputs", "v.csv")
+    lines = [line.split() for line in out.splitlines()]
+    assert code == 0
+    assert lines[0] == ["row", "y", "z"]
+    assert lines[2:] == [[str(n - 99), str(Fraction(8 * n - 3, 4)), str(n)] for n in range(100, 120)]
+    assert err == "skinny: 5 more rows; --json gives all\n"
+
+
+def test_another_start(answer):
+    # From (1, 2, -1) in place of (0, 1, 0): R2 = -1 + 2b, R0 = 1 + 2a·R2 - 3/2; then R2 = -1 + 2a
+    found = answer("run", "p.skn", "--ring", "exact", "--inputs", "a=3,b=5", "--start", "1,2,-1")
+    assert found["outputs"] == {"y": [str(1 + 6 * 9 - Fraction(3, 2))], "z": [5]}
+    found = answer("run", "p.skn", "--ring", "exact", "--inputs", "a=3,b=5", "--start", "-1,0,0")
+    assert found["outputs"] == {"y": [-1], "z": [0]}
+
+
+def test_no_inputs_are_needed_where_none_are_read(answer, folder):
+    (folder / "c.skn").write_text("skinny 1\nwidth 3\nweight w[0] = 7\nR0 += w[0]*R1\nemit y = R0\nend\n")
+    assert answer("run", "c.skn", "--ring", "modular:8")["outputs"] == {"y": [7]}
+
+
+def test_floats_that_overflow_are_text(answer, folder):
+    (folder / "x.skn").write_text("skinny 1\nwidth 3\ninputs a\nR0 += a*R1\nR2 += a*R0\nemit y = R2\nend\n")
+    assert answer("run", "x.skn", "--ring", "real", "--inputs", "a=1e200")["outputs"] == {"y": ["inf"]}
+
+
+def test_numbers_beyond_printing_are_refused(skinny, folder):
+    body = "".join(f"R{2 * (n % 2)} += a*R{2 - 2 * (n % 2)}\n" for n in range(1, 20))
+    (folder / "x.skn").write_text(f"skinny 1\nwidth 3\nstart 1 1 1\ninputs a\n{body}emit y = R2\nend\n")
+    code, out, err = skinny("run", "x.skn", "--ring", "exact", "--inputs", "a=1e999", "--json")
+    assert (code, out, err) == (2, "", "skinny: error: y: a value has too many digits to be printed\n")
