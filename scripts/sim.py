@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -17,11 +17,13 @@ from skinny.model.golden import run
 from skinny.model.isa import CoreConfig, Words
 from skinny.model.rings import Array, parse_ring
 from skinny.model.storage import load
-from skinny.sim.check import Record, Stimulus, outputs, random_elements
-from skinny.sim.engines import ENGINES, choose, simulate
+from skinny.sim import ENGINES
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
+
+if TYPE_CHECKING:
+    from skinny.sim.check import Record, Stimulus
 
 __all__ = ["add_core_options", "random_inputs", "register"]
 
@@ -68,12 +70,18 @@ def register(commands: Any) -> None:
 
 def random_inputs(count: int, inputs: int, ring: Any) -> Array:
     """``count`` inferences, the same every time."""
+    from skinny.sim.check import random_elements
+
     if not count >= 1:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
     return random_elements(np.random.default_rng(1), ring, (count, inputs))
 
 
 def execute(args: argparse.Namespace) -> None:
+    # Loaded here, because other commands need neither Amaranth nor cocotb.
+    from skinny.sim.check import Stimulus, outputs
+    from skinny.sim.engines import choose, simulate
+
     ring = parse_ring(args.ring)
     program = load(args.program)
     image = assemble(program, CoreConfig.fit(program, ring, threads=args.threads))
@@ -87,12 +95,7 @@ def execute(args: argparse.Namespace) -> None:
     config = image.config
     vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
     chunk = max(1, CHUNK[engine] // (len(image) * config.threads)) * config.threads
-    stimuli = [
-        Stimulus(
-            image, vectors[first : first + chunk], batch_sizes(len(vectors[first : first + chunk]), config.threads)
-        )
-        for first in range(0, len(vectors), chunk)
-    ]
+    stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     before = perf_counter()
     words: list[Words] = []
     records: list[Record] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from skinny.hdl.export import TOP, export
 from skinny.model.assemble import assemble
 from skinny.model.cycles import overhead
 from skinny.model.isa import CoreConfig
@@ -17,8 +16,8 @@ from .sim import add_core_options, random_inputs
 
 __all__ = ["register"]
 
-DETAILS = f"""\
-Writes {TOP}.v, a test bench {TOP}_tb.v that checks itself, manifest.json (ports, parameters, memory map, encoding,
+DETAILS = """\
+Writes skinny_core.v, a test bench skinny_core_tb.v that checks itself, manifest.json (ports, parameters, memory map, encoding,
 latency, ring), the contents of the memories and listing.txt. The test bench compares with the golden model and runs in
 any Verilog simulator; the first lines of its text say how. The same program gives the same bytes.
 
@@ -31,7 +30,7 @@ result).
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny verilog cube.skn --ring fixed:16.8 --threads 4 -o cube
-  $ cd cube && iverilog -o bench {TOP}_tb.v {TOP}.v && vvp -N bench
+  $ cd cube && iverilog -o bench skinny_core_tb.v skinny_core.v && vvp -N bench
 """
 
 
@@ -45,6 +44,8 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from skinny.hdl.export import export  # here, because other commands do not need Amaranth
+
     ring = parse_ring(args.ring)
     program = load(args.program)
     given = {"threads": args.threads} | ({} if args.depth is None else {"depth": args.depth})

@@ -13,9 +13,7 @@ from .bench import Load, Reset, Run, Step
 from .bulk import BulkCore
 from .check import Record, Stimulus, expect, first_divergence
 
-__all__ = ["ENGINES", "choose", "simulate"]
-
-ENGINES = ("verilator", "bulk", "amaranth")
+__all__ = ["choose", "simulate"]
 
 
 def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]:
