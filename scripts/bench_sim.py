@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,13 @@ from skinny.hdl.export import TOP, to_verilog
 from skinny.model.assemble import Image, assemble
 from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
-from skinny.model.program import Columns, Input, Output, Program, Weight
 from skinny.model.rings import FixedPoint
 from skinny.sim import amaranth_engine, bench
 from skinny.sim.bench import Load, Reset, Run
 from skinny.sim.build import build_program
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
+from skinny.sim.generate import random_program
 
 __all__ = ["bench_sim"]
 
@@ -81,14 +80,14 @@ int main(int, char** arguments) {
     std::printf("{\\"cycles\\": %lu, \\"sum\\": %lu, \\"seconds\\": %.9f}", cycles, sum, seconds.count());
 }
 """
-INPUTS = WEIGHTS = 8
+INPUTS = 8
 
 
 def bench_sim(instructions: int = 200, vectors: int = 8000, repeats: int = 3) -> dict[str, int | float]:
     """Cycles a second of each, the best of ``repeats`` taken in turn, on a random program of ``instructions``."""
     rng = np.random.default_rng(1)
     config = CoreConfig(FixedPoint(16, 8))
-    image = assemble(_random_program(rng, instructions), config)
+    image = assemble(random_program(rng, config, instructions, inputs=INPUTS), config)
     stimulus = Stimulus.steady(image, config.pack(random_elements(rng, config.ring, (vectors, INPUTS))))
     few = Stimulus.steady(image, stimulus.vectors[:100])
     expected = expect(stimulus)
@@ -116,20 +115,6 @@ def bench_sim(instructions: int = 200, vectors: int = 8000, repeats: int = 3) ->
         "bulk_traced_to_cpp_main": max(rates["bulk_traced"]) / max(rates["cpp_main"]),
         "bulk_traced_to_cocotb": max(rates["bulk_traced"]) / max(rates["cocotb"]),
     }
-
-
-def _random_program(rng: np.random.Generator, length: int) -> Program:
-    dst = rng.integers(0, 3, length)
-    src = (dst + rng.integers(1, 3, length)) % 3
-    forms = [*map(Input, range(INPUTS)), *map(Weight, range(WEIGHTS))]
-    return Program(
-        width=3,
-        inputs=tuple(f"x{u}" for u in range(INPUTS)),
-        weights=tuple(Fraction(int(w), 256) for w in rng.integers(-(1 << 15), 1 << 15, WEIGHTS)),
-        forms=tuple(forms),
-        code=Columns.of(dst, src, rng.choice([-1, 1], length), rng.integers(0, len(forms), length)),
-        outputs=(Output("y", 0, length),),
-    )
 
 
 def _run_main(program: Path, stimulus: Stimulus, expected: int) -> float:

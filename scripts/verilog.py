@@ -17,9 +17,9 @@ from .sim import add_core_options, random_inputs
 __all__ = ["register"]
 
 DETAILS = """\
-Writes skinny_core.v, a test bench skinny_core_tb.v that checks itself, manifest.json (ports, parameters, memory map, encoding,
-latency, ring), the contents of the memories and listing.txt. The test bench compares with the golden model and runs in
-any Verilog simulator; the first lines of its text say how. The same program gives the same bytes.
+Writes skinny_core.v, a test bench skinny_core_tb.v that checks itself, manifest.json (ports, parameters, memory map,
+encoding, latency, ring), the contents of the memories and listing.txt. The test bench compares with the golden model
+and runs in any Verilog simulator; the first lines of its text say how. The same program gives the same bytes.
 
 Without --rom the core is empty and programs are loaded over its port: new formula, same design. With --rom program and
 weights are part of the design and there is no load port.

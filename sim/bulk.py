@@ -7,6 +7,7 @@ trace of every retirement.
 from __future__ import annotations
 
 import ctypes
+import weakref
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -81,20 +82,13 @@ class BulkCore:
     ) -> None:
         self.config = config
         self.cycles = 0
-        self._core = ctypes.c_void_p()
         verilog = to_verilog(core or Core(config, image, rom=rom))
         path = build_library(verilog, TOP, harness(config, rom=rom, public=public), public=public)
         self.path = path
         self._library = _library(path)
         self._core = ctypes.c_void_p(self._library.skinny_open())
+        weakref.finalize(self, self._library.skinny_close, self._core)
         self.reset()
-
-    def close(self) -> None:
-        if self._core:
-            self._library.skinny_close(self._core)
-            self._core = ctypes.c_void_p()
-
-    __del__ = close
 
     def reset(self) -> None:
         """One cycle of reset. Memories keep their contents, as in hardware."""

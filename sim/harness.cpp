@@ -29,7 +29,7 @@ constexpr int64_t QUIET = 4;
 
 struct Core {
     VerilatedContext context;
-    Vtop top{&context};
+    Vtop top{&context, ""};
     int64_t flip_cycle = -1;
     uint8_t* flip_byte = nullptr;
     uint8_t flip_mask = 0;
@@ -169,7 +169,7 @@ void skinny_run(void* handle, const uint64_t* words, const uint8_t* lasts, int64
 }
 
 #ifdef PUBLIC
-// In the next run, cycle `cycle` begins with bit `bit` of a register flipped. Returns the bits of the register, 0 when
+// In the next run, cycle `cycle` begins with bit `bit` of a register flipped. Returns the bits it is stored in, 0 when
 // there is none of that name.
 int32_t skinny_flip(void* handle, const char* scope, const char* name, int32_t bit, int64_t cycle) {
     Core& core = *static_cast<Core*>(handle);
@@ -179,7 +179,7 @@ int32_t skinny_flip(void* handle, const char* scope, const char* name, int32_t b
     core.flip_byte = static_cast<uint8_t*>(variable->datap()) + bit / 8;
     core.flip_mask = static_cast<uint8_t>(1 << bit % 8);
     core.flip_cycle = cycle;
-    return static_cast<int32_t>(variable->packed().elements());
+    return static_cast<int32_t>(8 * variable->entSize());
 }
 #endif
 }
