@@ -84,7 +84,7 @@ def test_folders(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SKINNY_CACHE", str(tmp_path / "file" / "x"))
-    with pytest.raises(InputError, match="SKINNY_CACHE=.*Not a directory"):
+    with pytest.raises(InputError, match=r"SKINNY_CACHE=.*Not a directory"):
         cache_folder()
 
 
