@@ -1,6 +1,8 @@
 """The datapath: the registers of all threads travel round a ring of pipeline stages."""
 
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -71,16 +73,20 @@ class Datapath(wiring.Component):
         ]
         here = [places[0] for places in state]
 
-        x1, w1, w2, scalar = (Signal(config.bits, reset_less=True, name=name) for name in ("x1", "w1", "w2", "scalar"))
-        constant = Mux(controls[1].one, config.one, Mux(controls[1].weight, w1, x1))
-        m.d.sync += [x1.eq(self.x), w1.eq(self.weight), w2.eq(w1), scalar.eq(Mux(controls[1].zero, 0, constant))]
+        names = ("x1", "w1", "scalar", "w2", "s2")
+        x1, w1, scalar, w2, s2 = (Signal(config.bits, reset_less=True, name=name) for name in names)
+        chosen = Mux(controls[1].one, config.one, Mux(controls[1].weight, w1, x1))
+        m.d.sync += [x1.eq(self.x), w1.eq(self.weight), scalar.eq(Mux(controls[1].zero, 0, chosen))]
+        if config.attention:
+            m.d.sync += w2.eq(Mux(controls[1].source.any(), 0, w1))
 
+        # Registers are gated by their select bits and joined by OR with the weight or the accumulator, gated a
+        # stage earlier: two LUTs a bit for three registers.
         a, b, acc, neg = Signal(config.bits), Signal(config.bits), Signal(config.bits), Signal()
-        others = [*here[: config.width], w2] if config.attention else here
         m.d.comb += [
             a.eq(Mux(controls[2].sum, here[-1], scalar) if config.attention else scalar),
-            b.eq(_pick(controls[2].source, others)),
-            acc.eq(Mux(controls[2].fresh, 0, _pick(controls[2].target, here))),
+            b.eq(_gated(here, controls[2].source) | w2),
+            acc.eq(_gated(here, controls[2].onto[: config.width]) | s2),
             neg.eq(controls[2].neg),
         ]
 
@@ -92,11 +98,11 @@ class Datapath(wiring.Component):
                 operand = held
             m.d.comb += port.eq(operand)
 
-        self._write_back(m, state, unit.o, tags, controls)
+        self._write_back(m, state, s2, unit.o, tags, controls)
         self._report(m, unit.o, self._differs(m, here), tags, controls)
         return m
 
-    def _write_back(self, m, state, result, tags, controls):
+    def _write_back(self, m, state, s2, result, tags, controls):
         # A register takes the result, keeps its value or, at the start of a run, takes the start vector. So that one
         # LUT a bit is enough, the old value is cleared a stage earlier (the register's own reset), the start vector is
         # gated a stage earlier (likewise), and both are joined by OR.
@@ -122,13 +128,17 @@ class Datapath(wiring.Component):
                 start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
                 m.d.sync += start.eq(Mux(begin, self.start[index], 0))
                 new = new | start
+            else:
+                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
             m.d.sync += places[0].eq(new)
 
     def _differs(self, m, here):
         """Whether the registers differ from the start vector, for the thread at the last stage."""
         if not self.config.check:
             return 0
-        wires = Cat(here[index] != self.start[index] for index in range(self.config.width))
+        pairs = range(0, self.config.bits, 2)
+        different = [here[index] ^ self.start[index] for index in range(self.config.width)]
+        wires = Cat(bits[at : at + 2].any() for bits in different for at in pairs)
         for stage in range(1, self.config.threads):
             held = Signal(len(wires), reset_less=True, name=f"t{stage + 2}_differs")
             m.d.sync += held.eq(wires)
@@ -160,8 +170,6 @@ class Datapath(wiring.Component):
         ]
 
 
-def _pick(index, choices):
-    """``choices[index]`` as a tree of two-way multiplexers, which is half the size of a chain of comparisons."""
-    if len(choices) == 1:
-        return choices[0]
-    return Mux(index[0], _pick(index[1:], choices[1::2]), _pick(index[1:], choices[0::2]))
+def _gated(values, bits):
+    """The OR of the values whose bit is set."""
+    return reduce(or_, (value & bit.replicate(len(value)) for value, bit in zip(values, bits, strict=False)))

@@ -12,8 +12,7 @@ __all__ = ["Decoder", "control_layout"]
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
-    """The decoded word. Index ``width`` stands for the accumulator in ``target`` and for the weight in ``source``."""
-    index = index_bits(config.width + 1)
+    """The decoded word. Index ``width`` stands for the accumulator in ``target``."""
     return data.StructLayout(
         {
             "op": index_bits(len(Op)),
@@ -21,11 +20,11 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
             "one": 1,  # or one,
             "weight": 1,  # or w[k], otherwise x[u],
             "sum": 1,  # but S where this is set
-            "source": index,  # the other factor
-            "target": index,  # what the product is added to,
-            "fresh": 1,  # unless it is added to zero
+            "source": config.width,  # the other factor: a register, one bit each, or w[k] where none is set
+            "onto": config.width + 1,  # what the product is added to, one bit each; zero where none is set
+            "target": index_bits(config.width + 1),  # what the sum is written to, if
             "neg": 1,
-            "write": 1,  # the target is written
+            "write": 1,
             "restart": 1,
             "emit": 1,
             "last": 1,
@@ -83,15 +82,16 @@ class Decoder(wiring.Component):
 
         # A fixed-point format of numbers below one has minus one instead.
         minus_one = isinstance(config.ring, FixedPoint) and config.ring.frac == config.bits - 1
+        fresh = (attend & word.flag) | control.check | control.bad
         m.d.comb += [
             control.op.eq(word.op),
             control.zero.eq(control.bad | (apply_sum & word.flag) | control.emit | control.check),
             control.one.eq(word.op == Op.BIAS),
             control.weight.eq(word.op == Op.APPLY_W),
             control.sum.eq(apply_sum & ~word.flag & ~control.bad),
-            control.source.eq(Mux(attend, config.width, word.src)),
+            control.source.eq(Mux(attend, 0, 1 << word.src)),
             control.target.eq(Mux(attend, config.width, word.dst)),
-            control.fresh.eq((attend & word.flag) | control.check | control.bad),
+            control.onto.eq(Mux(fresh, 0, 1 << control.target)),
             control.neg.eq(word.neg ^ (control.one & minus_one)),
             control.write.eq((apply | attend) & ~control.bad),
             control.restart.eq(control.emit & word.flag & ~control.bad),
