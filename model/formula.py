@@ -7,7 +7,7 @@ memory only: build large formulas with :func:`total` and :func:`product`, or wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,13 +18,13 @@ __all__ = [
     "CEILING",
     "Facts",
     "Formula",
+    "Operations",
     "constant",
     "evaluate",
     "facts",
-    "flat_arguments",
+    "operations",
     "postorder",
     "product",
-    "shared_nodes",
     "total",
     "variables",
 ]
@@ -107,17 +107,26 @@ def product(factors: Iterable[Formula]) -> Formula:
 def postorder(*roots: Formula) -> Iterator[Formula]:
     """Every node below ``roots`` once, arguments before the nodes that use them."""
     done: set[int] = set()
-    stack = [(root, False) for root in reversed(roots)]
+    stack = list(reversed(roots))
     while stack:
-        node, expanded = stack.pop()
+        node = stack[-1]
         if id(node) in done:
+            stack.pop()
             continue
-        if expanded or not node.args:
+        inner = []
+        for arg in node.args:
+            if id(arg) not in done:
+                if arg.args:
+                    inner.append(arg)
+                else:
+                    done.add(id(arg))
+                    yield arg
+        if inner:
+            stack.extend(reversed(inner))
+        else:
+            stack.pop()
             done.add(id(node))
             yield node
-        else:
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args) if id(arg) not in done)
 
 
 def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
@@ -179,41 +188,60 @@ def _balanced_depths(count: int) -> tuple[int, ...]:
     return tuple(depth + 1 for depth in halves)
 
 
-def flat_arguments(node: Formula, shared: set[int]) -> list[Formula]:
-    """The arguments of a chain of one operator, down to nodes of another kind and to ``shared`` ones."""
+@cache
+def _balanced_weight(count: int) -> int:
+    """``Σ 2^depth`` over the leaves of a balanced binary tree: what a product of ``count`` leaves takes."""
+    low = 1 << (count.bit_length() - 1)
+    return low * (2 * low - count) + 4 * low * (count - low) if count > low else low * low
+
+
+Operations = list[tuple[Formula, Sequence[Formula]]]
+
+
+def operations(*formulas: Formula) -> Operations:
+    """Every node below ``formulas`` with its arguments, arguments first. A chain of one operator is one operation, down
+    to arguments of another kind and to nodes that are used elsewhere too."""
+    nodes = list(postorder(*formulas))
+    seen: set[int] = set()
+    own = {id(formula) for formula in formulas}
+    parent: dict[int, str] = {}
+    for node in nodes:
+        if node.args:
+            kind = node.kind
+            for arg in node.args:
+                if arg.args:
+                    (own if id(arg) in seen else seen).add(id(arg))
+                    parent[id(arg)] = kind
+    out: Operations = []
+    for node in nodes:
+        kind = node.kind
+        if not node.args or kind == "power":
+            out.append((node, node.args))
+        elif id(node) in own or parent.get(id(node)) != kind:
+            out.append((node, _flat_arguments(node, own)))
+    return out
+
+
+def _flat_arguments(node: Formula, own: set[int]) -> Sequence[Formula]:
     kind = node.kind
     if not any(arg.kind == kind for arg in node.args):
-        return list(node.args)
+        return node.args
     out: list[Formula] = []
     stack = list(reversed(node.args))
     while stack:
         arg = stack.pop()
-        if arg.kind == kind and id(arg) not in shared:
+        if arg.kind == kind and id(arg) not in own:
             stack.extend(reversed(arg.args))
         else:
             out.append(arg)
     return out
 
 
-def shared_nodes(nodes: Iterable[Formula]) -> set[int]:
-    """The identities of nodes that are an argument more than once."""
-    seen: set[int] = set()
-    shared: set[int] = set()
-    for node in nodes:
-        for arg in node.args:
-            (shared if id(arg) in seen else seen).add(id(arg))
-    return shared
-
-
-def facts(*formulas: Formula) -> Facts:
+def facts(*formulas: Formula, known_operations: Operations | None = None) -> Facts:
     """Facts of one formula, or of several outputs together (lengths add, depth and degree are the largest)."""
     names: dict[str, None] = {}
-    nodes = list(postorder(*formulas))
-    shared = shared_nodes(nodes)
-    parents = {id(arg): node.kind for node in nodes for arg in node.args}
-    roots = {id(formula) for formula in formulas}
     known: dict[int, tuple[int, int, int, int]] = {}
-    for node in nodes:
+    for node, given in known_operations or operations(*formulas):
         match node.kind:
             case "constant":
                 known[id(node)] = (1, 0, 0, 1)
@@ -223,27 +251,34 @@ def facts(*formulas: Formula) -> Facts:
             case "power" if node.value == 0:
                 known[id(node)] = (1, 0, 0, 1)
             case "power":
-                leaves, depth, degree, length = known[id(node.args[0])]
+                leaves, depth, degree, length = known[id(given[0])]
                 deeper = (node.value - 1).bit_length()
-                scale = sum(1 << d for d in _balanced_depths(node.value)) if node.value <= 1 << 12 else node.value**2
-                known[id(node)] = (leaves * node.value, depth + deeper, degree * node.value, length * scale)
-            case kind:
-                if id(node) not in shared and id(node) not in roots and parents.get(id(node)) == kind:
-                    continue
-                flat = flat_arguments(node, shared)
-                if kind == "product":
-                    flat = [arg for arg in flat if arg.kind != "constant" or arg.value != -1] or flat[:1]
-                args = [known[id(arg)] for arg in flat]
-                levels = _balanced_depths(len(args))
-                leaves = sum(arg[0] for arg in args)
-                depth = max(arg[1] + level for arg, level in zip(args, levels, strict=True))
-                if kind == "sum":
-                    degree = max(arg[2] for arg in args)
-                    length = sum(arg[3] for arg in args)
-                else:
+                length = min(length * _balanced_weight(node.value), CEILING)
+                known[id(node)] = (leaves * node.value, depth + deeper, degree * node.value, length)
+            case "product":
+                factors = [arg for arg in given if arg.kind != "constant" or arg.value != -1] or given[:1]
+                args = [known[id(arg)] for arg in factors]
+                if all(arg[0] == 1 for arg in args):
+                    count = len(args)
                     degree = sum(arg[2] for arg in args)
-                    length = sum(arg[3] << level for arg, level in zip(args, levels, strict=True))
-                known[id(node)] = (leaves, depth, degree, min(length, CEILING))
+                    known[id(node)] = (count, (count - 1).bit_length(), degree, _balanced_weight(count))
+                    continue
+                levels = _balanced_depths(len(args))
+                known[id(node)] = (
+                    sum(arg[0] for arg in args),
+                    max(arg[1] + level for arg, level in zip(args, levels, strict=True)),
+                    sum(arg[2] for arg in args),
+                    min(sum(arg[3] << level for arg, level in zip(args, levels, strict=True)), CEILING),
+                )
+            case _:
+                args = [known[id(arg)] for arg in given]
+                levels = _balanced_depths(len(args))
+                known[id(node)] = (
+                    sum(arg[0] for arg in args),
+                    max(arg[1] + level for arg, level in zip(args, levels, strict=True)),
+                    max(arg[2] for arg in args),
+                    min(sum(arg[3] for arg in args), CEILING),
+                )
     found = [known[id(formula)] for formula in formulas]
     return Facts(
         sum(f[0] for f in found),

@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .rings import Ring
 
-__all__ = ["CONTRACTS", "Columns", "Form", "Input", "Linear", "Output", "Program", "Weight", "attention_cost"]
+__all__ = [
+    "CONTRACTS",
+    "Columns",
+    "Form",
+    "Input",
+    "Linear",
+    "Output",
+    "Program",
+    "Weight",
+    "attention_cost",
+    "attention_steps",
+]
 
 CONTRACTS = ("in-place", "clean")
 #: The register a compiled program reads one from: the default start is zero everywhere else.
@@ -100,6 +111,26 @@ def attention_cost(held: Linear | None, wanted: Linear) -> int:
     if held is None:
         return anew
     return min(anew, len(held.steps() ^ wanted.steps()))
+
+
+def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:
+    """The accumulator steps of a program that uses ``forms`` in the order ``used``."""
+    linear = np.array([isinstance(form, Linear) for form in forms], dtype=bool)
+    if not linear.any():
+        return 0
+    order = used[linear[used]]
+    if not len(order):
+        return 0
+    steps = 0
+    before = np.concatenate([[-1], order[:-1]])
+    pairs, counts = np.unique(np.stack([before, order]), axis=1, return_counts=True)
+    for (held, wanted), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
+        if held != wanted:
+            earlier, later = forms[held] if held >= 0 else None, forms[wanted]
+            assert isinstance(later, Linear)
+            assert not isinstance(earlier, Input | Weight)
+            steps += count * attention_cost(earlier, later)
+    return steps
 
 
 @dataclass(frozen=True)
@@ -201,23 +232,7 @@ class Program:
 
     def attends(self) -> int:
         """Attention steps: what it takes to have each linear form in the accumulator when it is used."""
-        linear = np.array([isinstance(form, Linear) for form in self.forms], dtype=bool)
-        if not linear.any():
-            return 0
-        used = self.code.form[linear[self.code.form]]
-        used = used[np.concatenate([[True], used[1:] != used[:-1]])] if len(used) else used
-        if not len(used):
-            return 0
-        pairs, counts = np.unique(np.stack([used[:-1], used[1:]]), axis=1, return_counts=True)
-        first = self.forms[int(used[0])]
-        assert isinstance(first, Linear)
-        steps = attention_cost(None, first)
-        for (held, wanted), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
-            before, after = self.forms[held], self.forms[wanted]
-            assert isinstance(before, Linear)
-            assert isinstance(after, Linear)
-            steps += count * attention_cost(before, after)
-        return steps
+        return attention_steps(self.forms, self.code.form)
 
     @property
     def cycles(self) -> int:

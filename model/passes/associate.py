@@ -14,10 +14,18 @@ import numpy as np
 
 from .contracts import CEILING, MIXED, Expression, Pair
 
-__all__ = ["associate"]
+__all__ = ["associate", "chain"]
 
 INTERVALS = 40
 COUNTS = 8192
+
+
+def chain(factors: Sequence[Expression], pair: type[Pair]) -> Expression:
+    """The product of ``factors`` multiplied pairwise, balanced, in the order given."""
+    level = list(factors)
+    while len(level) > 1:
+        level = [pair([(f, g)]) for f, g in zip(level[::2], level[1::2], strict=False)] + level[len(level) & ~1 :]
+    return level[0]
 
 
 def associate(factors: Sequence[Expression]) -> Expression:
@@ -45,20 +53,20 @@ def _worth_keeping(shapes: list[tuple[Expression, Expression]]) -> list[tuple[Ex
     """The splits that are best under some contract; all of them while they are few."""
     if len(shapes) <= 8:
         return shapes
-    rules = (
-        lambda f, g: 2 * f.l + 2 * g.l,
-        lambda f, g: 2 * f.l + g.p,
-        lambda f, g: f.p + 2 * g.l,
-    )
-    chosen = {min(range(len(shapes)), key=lambda s: rule(*shapes[s])) for rule in rules}
+    rules = [
+        [2 * f.l + 2 * g.l for f, g in shapes],
+        [2 * f.l + g.p for f, g in shapes],
+        [f.p + 2 * g.l for f, g in shapes],
+    ]
+    chosen = {costs.index(min(costs)) for costs in rules}
     return [shapes[s] for s in sorted(chosen | {0, len(shapes) - 1})]
 
 
 @cache
-def _count_splits(p: int, l: int, most: int) -> tuple[list[int], list[int]]:  # noqa: E741 - the contract's name
-    """For each count of factors that cost ``(p, l)`` the best split under P and the best under L."""
-    cost_p = np.full(most + 1, p, dtype=np.int64)
-    cost_l = np.full(most + 1, l, dtype=np.int64)
+def _count_splits(strict: int, loose: int, most: int) -> tuple[list[int], list[int]]:
+    """For each count of factors that cost ``(strict, loose)`` the best split under P and the best under L."""
+    cost_p = np.full(most + 1, strict, dtype=np.int64)
+    cost_l = np.full(most + 1, loose, dtype=np.int64)
     split_p, split_l = [0, 0], [0, 0]
     for count in range(2, most + 1):
         under_p = 2 * cost_l[1:count] + 2 * cost_l[count - 1 : 0 : -1]

@@ -15,8 +15,8 @@ further registers that hold zero). Contracts, from the strictest:
 A *word* is a sequence of instructions and of smaller blocks, each with its contract, its roles and a direction; the
 reverse of a block is its exact inverse. Costs are cycles. Over a commutative ring ``L`` and ``R`` cost the same.
 
-With attention a linear form is a scalar that must first be built in the accumulator. ``scalar_form`` of an expression is
-the only form its blocks use (then its costs leave the building out: ``build`` is paid once by whoever uses it),
+With attention a linear form is a scalar that must first be built in the accumulator. ``scalar_form`` of an expression
+is the only form its blocks use (then its costs leave the building out: ``build`` is paid once by whoever uses it),
 ``None`` when they use none, :data:`MIXED` when they use several (then the costs contain the building).
 """
 
@@ -31,18 +31,19 @@ from .polynomial import Coefficient
 
 __all__ = [
     "CEILING",
+    "MIXED",
     "Affine",
     "Best",
     "Contract",
     "Expression",
     "Item",
     "Leaf",
-    "MIXED",
     "Pair",
     "Scalar",
     "Step",
     "Sum",
     "Telescope",
+    "TextbookPair",
     "Word",
     "affine_scalar",
     "form_size",
@@ -109,7 +110,7 @@ class Item(NamedTuple):
 Word = list["Item | Step"]
 Moves = Callable[[Affine], "Expression"]
 #: Roles: source, target, third; extras follow.
-I, J, K = 0, 1, 2  # noqa: E741 - the names of the theory
+SOURCE, J, K = 0, 1, 2
 MIXED = Affine((), Fraction(-1, 7))
 
 
@@ -145,9 +146,9 @@ class Expression:
 
     __slots__ = ("_words", "build", "l", "p", "scalar_form")
 
-    def __init__(self, p: int, l: int, scalar_form: Affine | None, build: int) -> None:  # noqa: E741
-        self.p = min(p, CEILING)
-        self.l = min(l, CEILING)
+    def __init__(self, strict: int, loose: int, scalar_form: Affine | None, build: int) -> None:
+        self.p = min(strict, CEILING)
+        self.l = min(loose, CEILING)
         self.scalar_form = scalar_form
         self.build = build
         self._words: dict[Contract, tuple[int, Word]] = {}
@@ -200,7 +201,7 @@ class Leaf(Expression):
         super().__init__(1, 1, None if simple else self.scalar, 0 if simple else form_size(form))
 
     def compose(self, contract: Contract) -> Word:
-        return [Step(J, I, self.sign, self.scalar)]
+        return [Step(J, SOURCE, self.sign, self.scalar)]
 
 
 class Sum(Expression):
@@ -211,13 +212,10 @@ class Sum(Expression):
     def __init__(self, terms: Sequence[tuple[int, Expression]]) -> None:
         self.terms = list(terms)
         form, build = used_forms(part for _, part in self.terms)
-        if form is MIXED:
-            p = sum(part.p + part.build for _, part in self.terms)
-            l = sum(part.l + part.build for _, part in self.terms)  # noqa: E741
-        else:
-            p = sum(part.p for _, part in self.terms)
-            l = sum(part.l for _, part in self.terms)  # noqa: E741
-        super().__init__(p, l, form, build)
+        built = sum(part.build for _, part in self.terms) if form is MIXED else 0
+        strict = built + sum(part.p for _, part in self.terms)
+        loose = built + sum(part.l for _, part in self.terms)
+        super().__init__(strict, loose, form, build)
 
     def compose(self, contract: Contract) -> Word:
         roles = tuple(range(3 + contract.extra))
@@ -269,24 +267,41 @@ class Pair(Expression):
         self.shapes = list(shapes)
         form, build = used_forms(self.shapes[0])
         mixed = form is MIXED
-        p = l = CEILING
+        strict = loose = CEILING
         for f, g in self.shapes:
             fb, gb = (f.build, g.build) if mixed else (0, 0)
-            p = min(p, 2 * (f.l + fb) + 2 * (g.l + gb))
-            l = min(l, 2 * (f.l + fb) + g.p + gb, 2 * (g.l + gb) + f.p + fb)  # noqa: E741
-        super().__init__(p, l, form, build)
+            strict = min(strict, 2 * (f.l + fb) + 2 * (g.l + gb))
+            loose = min(loose, 2 * (f.l + fb) + g.p + gb, 2 * (g.l + gb) + f.p + fb)
+        super().__init__(strict, loose, form, build)
 
     def compose(self, contract: Contract) -> Word:
         orders = [order for a, b in self.shapes for order in ((a, b), (b, a))]
         if contract.kind == "RZ":
             # The dirt of RZ must be the dirt of R, so it takes the order that R takes.
-            orders = [min(orders, key=lambda order: self.price(next(product_words(*order, R))))]
+            orders = [min(orders, key=lambda order: self.price(next(product_words(order[0], order[1], R))))]
         return min((word for f, g in orders for word in product_words(f, g, contract)), key=self.price)
+
+
+class TextbookPair(Pair):
+    """``f·g`` as Ben-Or and Cleve write it: every block restores everything, whatever is asked."""
+
+    __slots__ = ()
+
+    def __init__(self, shapes: Sequence[tuple[Expression, Expression]]) -> None:
+        super().__init__(shapes[:1])
+        ((f, g),) = self.shapes
+        built = 2 * (f.build + g.build) if self.scalar_form is MIXED else 0
+        self.p = self.l = min(2 * f.p + 2 * g.p + built, CEILING)
+
+    def compose(self, contract: Contract) -> Word:
+        ((f, g),) = self.shapes
+        over, forward = Item(g, P, (SOURCE, K, J)), Item(f, P, (K, J, SOURCE))
+        return [forward._replace(reverse=True), over, forward, over._replace(reverse=True)]
 
 
 def product_words(f: Expression, g: Expression, contract: Contract) -> Iterator[Word]:
     """The words that add ``f·g·R_i`` to ``R_j``, with ``g: i -> k`` (third j) and ``f: k -> j`` (third i)."""
-    f_roles, g_roles = (K, J, I), (I, K, J)
+    f_roles, g_roles = (K, J, SOURCE), (SOURCE, K, J)
     extra = contract.extra
     match contract.kind:
         case "P":
@@ -306,7 +321,7 @@ def product_words(f: Expression, g: Expression, contract: Contract) -> Iterator[
                 inner = Item(f, Contract("Zr", extra=extra - used - 1), (K, J, *_extras(used, extra)))
                 middle = inner if used < extra else Item(f, P, f_roles)
                 if used:
-                    over = Item(g, Contract("Zd", fresh=True, extra=used - 1), (I, K, *_extras(0, used)))
+                    over = Item(g, Contract("Zd", fresh=True, extra=used - 1), (SOURCE, K, *_extras(0, used)))
                     yield [over, middle, over._replace(reverse=True)]
                 else:
                     over = Item(g, R, g_roles)
@@ -314,7 +329,7 @@ def product_words(f: Expression, g: Expression, contract: Contract) -> Iterator[
         case _:
             for used in range(extra + 1):
                 if used:
-                    over = Item(g, Contract("Zd", True, contract.last, used - 1), (I, K, *_extras(0, used)))
+                    over = Item(g, Contract("Zd", True, contract.last, used - 1), (SOURCE, K, *_extras(0, used)))
                 elif contract.fresh:
                     over = Item(g, Contract("Zr", True), g_roles)
                 else:
@@ -333,7 +348,7 @@ def _extras(first: int, end: int) -> tuple[int, ...]:
 class Telescope(Expression):
     """``Σ F_m·ℓ_m`` with forms ``ℓ_m`` that lie close together: one register steps from ``ℓ_m`` to ``ℓ_(m+1)``.
 
-    ``parts`` are ``(F_m, ℓ_m)`` in the order of the steps; ``moves`` turns a difference of forms into the terms of a sum.
+    ``parts`` are ``(F_m, ℓ_m)`` in the order of the steps; ``moves`` turns a difference of forms into an expression.
     Under L the register ``k`` carries ``ℓ_m·R_i`` and each ``F_m`` reads it; under R ``k`` gathers the ``F_m`` and the
     differences read it (Abel's summation), so that each leaves the dirt it may.
     """
@@ -354,7 +369,7 @@ class Telescope(Expression):
         super().__init__(twice + fixed, once + fixed, form, build)
 
     def compose(self, contract: Contract) -> Word:
-        up, down = (I, K, J), (K, J, I)
+        up, down = (SOURCE, K, J), (K, J, SOURCE)
         first, last = Item(self.first, P, up), Item(self.last, P, up, reverse=True)
         steps = [Item(step, P, up) for step in self.steps]
         match contract.kind:

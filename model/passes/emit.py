@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .contracts import CEILING, Contract, Expression, Item, J, Scalar, Step
 
-__all__ = ["Emitter", "Packed", "predict"]
+__all__ = ["MINUS", "Emitter", "Packed", "predict", "relabelled"]
 
 Packed = NDArray[np.int64]
 MINUS = 1 << 8
@@ -79,7 +79,8 @@ class Emitter:
                 table[dst << 4 | src] = new_dst << 4 | new_src | (MINUS if flip else 0)
         if item.reverse:
             packed = packed[::-1]
-        return (packed & ~np.int64(255)) ^ table[packed & 255]
+        placed: Packed = (packed & ~np.int64(255)) ^ table[packed & 255]
+        return placed
 
 
 def relabelled(packed: Packed, registers: tuple[int, ...]) -> Packed:
@@ -88,4 +89,5 @@ def relabelled(packed: Packed, registers: tuple[int, ...]) -> Packed:
     for dst, new_dst in enumerate(registers):
         for src, new_src in enumerate(registers):
             table[dst << 4 | src] = new_dst << 4 | new_src
-    return (packed & ~np.int64(255)) | table[packed & 255]
+    placed: Packed = (packed & ~np.int64(255)) | table[packed & 255]
+    return placed

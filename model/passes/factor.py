@@ -1,23 +1,22 @@
 """Factor: other shapes of the same polynomial.
 
-Precondition: polynomials over atoms. Postcondition of each function: an equal polynomial over the same table (new atoms are
-added). ``expand`` multiplies out, unless that grows beyond a limit; ``horner`` takes out the variable that occurs most,
-again and again; ``bisect`` splits the variables in two halves and collects equal cofactors, as the expansion of a
-determinant along half of its rows does. Cost: linear in the expanded size times the number of variables.
+Precondition: polynomials over atoms. Postcondition of each function: an equal polynomial over the same table (new
+atoms are added). ``expand`` multiplies out, unless that grows beyond a limit; ``horner`` takes out the variable that
+occurs most, again and again; ``bisect`` splits the variables in two halves and collects equal cofactors, as the
+expansion of a determinant along half of its rows does. Cost: linear in the expanded size times the number of variables.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from fractions import Fraction
 
 from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
 
 __all__ = ["bisect", "expand", "horner"]
 
-#: Expansion stops when a polynomial would have more monomials, or monomials more factors, than this.
-MOST_MONOMIALS = 200_000
-MOST_FACTORS = 2_000_000
+#: Expansion stops when it makes more monomials than this and than the atoms had, or monomials of a higher degree.
+MOST_MONOMIALS = 2_000
 DEEPEST = 64
 
 
@@ -25,13 +24,14 @@ def expand(table: Table, polynomial: Polynomial) -> Polynomial | None:
     """The polynomial in variables only, or none when it is too large to be worth it."""
     variables = len(table.names)
     needed = _reachable(table, polynomial)
+    most = MOST_MONOMIALS + 4 * sum(len(table.sums[atom - variables]) for atom in needed)
     expanded: dict[int, Polynomial] = {}
     for atom in sorted(needed):
-        whole = _substitute(table.sums[atom - variables], expanded, variables)
+        whole = _substitute(table.sums[atom - variables], expanded, variables, most)
         if whole is None:
             return None
         expanded[atom] = whole
-    return _substitute(polynomial, expanded, variables)
+    return _substitute(polynomial, expanded, variables, most + len(polynomial)) if needed else polynomial
 
 
 def _reachable(table: Table, polynomial: Polynomial) -> set[int]:
@@ -46,7 +46,9 @@ def _reachable(table: Table, polynomial: Polynomial) -> set[int]:
     return found
 
 
-def _substitute(polynomial: Polynomial, expanded: dict[int, Polynomial], variables: int) -> Polynomial | None:
+def _substitute(
+    polynomial: Polynomial, expanded: dict[int, Polynomial], variables: int, most: int
+) -> Polynomial | None:
     out: Polynomial = {}
     for monomial, coefficient in polynomial.items():
         if not monomial or monomial[-1][0] < variables:
@@ -59,18 +61,18 @@ def _substitute(polynomial: Polynomial, expanded: dict[int, Polynomial], variabl
             if exponent > DEEPEST:
                 return None
             for _ in range(exponent):
-                if len(partial) * len(expanded[atom]) > 4 * MOST_MONOMIALS:
+                if len(partial) * len(expanded[atom]) > 8 * most:
                     return None
                 product: Polynomial = {}
                 for left, a in partial.items():
                     for right, b in expanded[atom].items():
                         add_into(product, times(left, right), a * b)
                 partial = product
-                if len(partial) > MOST_MONOMIALS or len(partial) * len(next(iter(partial), ())) > MOST_FACTORS:
+                if len(partial) > most or max(map(_degree, partial), default=0) > DEEPEST:
                     return None
         for part, value in partial.items():
             add_into(out, part, value)
-        if len(out) > MOST_MONOMIALS:
+        if len(out) > most:
             return None
     return out
 
@@ -84,23 +86,23 @@ def horner(table: Table, polynomial: Polynomial) -> Polynomial:
 
 def _horner(table: Table, polynomial: Polynomial) -> Polynomial:
     out: Polynomial = {}
-    rest = polynomial
-    counts = Counter(atom for monomial in rest if _degree(monomial) > 1 for atom, _ in monomial)
+    rest = dict(polynomial)
+    users: dict[int, list[Monomial]] = {}
+    for monomial in polynomial:
+        if len(monomial) > 1 or (monomial and monomial[0][1] > 1):
+            for atom, _ in monomial:
+                users.setdefault(atom, []).append(monomial)
+    counts = {atom: len(monomials) for atom, monomials in users.items()}
     while counts:
-        variable, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
-        if count < 2:
+        variable = min(counts, key=lambda atom: (-counts[atom], atom))
+        if counts[variable] < 2:
             break
         inner: Polynomial = {}
-        remaining: Polynomial = {}
-        for monomial, coefficient in rest.items():
-            if _degree(monomial) > 1 and any(atom == variable for atom, _ in monomial):
-                inner[_without(monomial, variable)] = coefficient
+        for monomial in users[variable]:
+            if monomial in rest:
+                inner[_without(monomial, variable)] = rest.pop(monomial)
                 for atom, _ in monomial:
                     counts[atom] -= 1
-            else:
-                remaining[monomial] = coefficient
-        counts = +counts
-        rest = remaining
         scale, reduced = table.reduced(_horner(table, inner))
         if len(reduced) == 1:
             ((monomial, coefficient),) = reduced.items()
@@ -120,12 +122,19 @@ def _without(monomial: Monomial, variable: int) -> Monomial:
     return tuple((atom, e - (atom == variable)) for atom, e in monomial if atom != variable or e > 1)
 
 
-def bisect(table: Table, polynomial: Polynomial) -> Polynomial | None:
-    """``Σ p_c·q_c`` with the ``p_c`` in the first half of the variables and the ``q_c`` in the second."""
+def bisect(table: Table, polynomial: Polynomial) -> list[Polynomial]:
+    """``Σ p_c·q_c`` with the ``p_c`` in one half of the variables and the ``q_c`` in the other, where cofactors repeat.
+
+    The variables are halved in the order they were first written and in the order of their names.
+    """
     used = sorted({atom for monomial in polynomial for atom, _ in monomial})
-    if len(used) < 4:
-        return None
-    left = set(used[: len(used) // 2])
+    by_name = sorted(used, key=lambda atom: [(len(w), w) for w in re.findall(r"\d+|\D+", table.names[atom])])
+    halves = {frozenset(order[: len(order) // 2]) for order in (used, by_name)}
+    found = [_cofactors(table, polynomial, left) for left in sorted(halves, key=sorted)]
+    return [shape for shape in found if shape is not None]
+
+
+def _cofactors(table: Table, polynomial: Polynomial, left: frozenset[int]) -> Polynomial | None:
     cofactors: dict[Monomial, Polynomial] = {}
     for monomial, coefficient in polynomial.items():
         key = tuple(f for f in monomial if f[0] in left)

@@ -1,7 +1,7 @@
 """Fold: drop what a clean program computes for nothing.
 
-Precondition: a program promised only from its start vector, only for its output register. Postcondition: the same output.
-An instruction changes the output by ``s·R_src·a_dst``, where ``a`` is the adjoint (how the output depends on each
+Precondition: a program promised only from its start vector, only for its output register. Postcondition: the same
+output. An instruction changes the output by ``s·R_src·a_dst``, where ``a`` is the adjoint (how the output depends on each
 register afterwards): it is dropped when its source is identically zero or its target no longer matters. Both are found
 by evaluation at a random point mod 2^61 - 1. Repeated until nothing changes. Cost: linear a round.
 """

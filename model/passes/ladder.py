@@ -1,16 +1,16 @@
 """Ladder: registers that gather partial sums, one above the other.
 
-Precondition: a clean program is asked for; the polynomial is nested at most ``width - 1`` products deep, each product a
-variable times a sum. Postcondition: instructions that leave it in register 0. Register 0 collects the whole; the register
-below it holds the sum that the next term needs and moves from one such sum to the next by their difference, which needs
-the register below that, and so on down to the register that holds one. Elementary symmetric polynomials ``e_k(n)`` on
+Precondition: a clean program is asked for; the polynomial is nested at most ``width - 1`` products deep, each product
+a variable times a sum. Postcondition: instructions that leave it in register 0. Register 0 collects the whole; the
+register below it holds the sum that the next term needs and moves from one such sum to the next by their difference,
+which needs the register below that, and so on down to the register that holds one. Elementary symmetric polynomials ``e_k(n)`` on
 ``k + 1`` registers take ``k·(n - k + 1)`` instructions this way. Cost: quadratic in the terms of a sum.
 """
 
 from __future__ import annotations
 
 from .contracts import Affine, affine_scalar, is_simple
-from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into
+from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, magnitude
 from .univariate import Simple
 
 __all__ = ["ladder"]
@@ -64,7 +64,7 @@ class _Ladder:
     def _options(self, monomial: Monomial, coefficient: Coefficient) -> list[tuple[Monomial, Affine, Polynomial]]:
         """Ways to read a term as ``scalar · sum``: ``(monomial, scalar, sum)``."""
         out = []
-        for atom, exponent in monomial:
+        for atom, _ in monomial:
             if atom >= len(self.table.names):
                 continue
             rest = tuple((a, e - (a == atom)) for a, e in monomial if a != atom or e > 1)
@@ -73,7 +73,7 @@ class _Ladder:
                 inner = dict(self.table.sum_of(rest[0][0]) or inner)
             scale = coefficient
             if abs(scale) != 1 and not self.attention:
-                inner = {m: c * abs(scale) for m, c in inner.items()}
+                inner = {m: c * magnitude(scale) for m, c in inner.items()}
                 scale = 1 if scale > 0 else -1
             out.append((monomial, Affine(((atom, scale),)), inner))
         return out

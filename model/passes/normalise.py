@@ -10,68 +10,66 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ..formula import Formula, flat_arguments, postorder, shared_nodes
-from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
+from ..formula import Formula, Operations
+from .polynomial import Coefficient, Polynomial, Table, add_into, plain
 
 __all__ = ["normalise"]
 
 
-def normalise(outputs: Mapping[str, Formula]) -> tuple[Table, dict[str, Polynomial]]:
+def normalise(outputs: Mapping[str, Formula], operations: Operations) -> tuple[Table, dict[str, Polynomial]]:
     """The table of atoms and each output as a polynomial over it."""
-    nodes = list(postorder(*outputs.values()))
-    shared = shared_nodes(nodes) | {id(formula) for formula in outputs.values()}
     denominator = 1
     names: dict[str, int] = {}
-    for node in nodes:
+    for node, _ in operations:
         if node.kind == "variable":
             names.setdefault(node.value, len(names))
         elif node.kind == "constant" and denominator % node.value.denominator:
             denominator *= node.value.denominator
     table = Table(names, denominator)
-    parent = {id(arg): node.kind for node in nodes for arg in node.args}
     known: dict[int, Polynomial] = {}
-    for node in nodes:
+    for node, args in operations:
         match node.kind:
             case "constant":
                 known[id(node)] = {(): plain(node.value)} if node.value else {}
             case "variable":
                 known[id(node)] = {((names[node.value], 1),): 1}
             case "power":
-                known[id(node)] = _power(table, known[id(node.args[0])], node.value)
-            case kind if id(node) not in shared and parent.get(id(node)) == kind:
-                continue  # part of a longer chain of the same operator
+                known[id(node)] = _power(table, known[id(args[0])], node.value)
             case "sum":
                 total: Polynomial = {}
                 known[id(node)] = total
-                for arg in flat_arguments(node, shared):
+                for arg in args:
                     for monomial, coefficient in known[id(arg)].items():
                         add_into(total, monomial, coefficient)
             case _:
-                known[id(node)] = _product(table, [known[id(arg)] for arg in flat_arguments(node, shared)])
+                known[id(node)] = _product(table, [known[id(arg)] for arg in args])
     return table, {name: known[id(formula)] for name, formula in outputs.items()}
 
 
 def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
     """The product with its sums kept: one monomial, unless a sum is multiplied by constants only."""
     scale: Coefficient = 1
-    monomial: Monomial = ()
+    powers: dict[int, int] = {}
     sums: list[Polynomial] = []
     for factor in factors:
-        if not factor:
-            return {}
         if len(factor) == 1:
             ((part, coefficient),) = factor.items()
-            scale = scale * coefficient
-            monomial = times(monomial, part)
-        else:
+            if coefficient != 1:
+                scale = scale * coefficient
+            for atom, exponent in part:
+                powers[atom] = powers.get(atom, 0) + exponent
+        elif factor:
             sums.append(factor)
-    if len(sums) == 1 and not monomial:
+        else:
+            return {}
+    if len(sums) == 1 and not powers:
         return {m: plain(c * scale) for m, c in sums[0].items()}
     for polynomial in sums:
         size, reduced = table.reduced(polynomial)
         scale = scale * size
-        monomial = times(monomial, ((table.atom(reduced), 1),))
-    return {monomial: plain(Fraction(scale))}
+        atom = table.atom(reduced)
+        powers[atom] = powers.get(atom, 0) + 1
+    return {tuple(sorted(powers.items())): plain(scale)}
 
 
 def _power(table: Table, base: Polynomial, exponent: int) -> Polynomial:

@@ -1,15 +1,15 @@
 """Peephole: cancel and merge instructions that can be brought together.
 
-Precondition: any program. Postcondition: the same matrix, never longer. ``(j, i)`` and ``(j', i')`` commute unless ``i = j'`` or
-``j = i'``; an instruction looks back over those it commutes with for its own opposite (both go) or for a constant between
-the same registers (they become one). Repeated until nothing changes. Cost: linear for bounded :data:`REACH`.
+Precondition: any program. Postcondition: the same matrix, never longer. ``(j, i)`` and ``(j', i')`` commute unless
+``i = j'`` or ``j = i'``; an instruction looks back over those it commutes with for its own opposite (both go) or for a
+constant between the same registers (they become one). Repeated until nothing changes. Cost: linear a round.
 """
 
 from __future__ import annotations
 
-from ..errors import InputError
 from .contracts import Affine, Scalar
 from .emit import MINUS
+from .polynomial import Coefficient, magnitude
 
 __all__ = ["peephole"]
 
@@ -38,7 +38,7 @@ def peephole(code: list[int], scalars: dict[Scalar, int]) -> list[int]:
                 if is_constant and other & 255 == pair and constant[other >> 9]:
                     total = _signed(names, instruction) + _signed(names, other)
                     if total:
-                        scalar = Affine((), abs(total))
+                        scalar = Affine((), magnitude(total))
                         number = scalars.setdefault(scalar, len(scalars))
                         if number == len(names):
                             names.append(scalar)
@@ -58,10 +58,8 @@ def peephole(code: list[int], scalars: dict[Scalar, int]) -> list[int]:
         code = out
         if len(code) == before:
             return code
-        if len(code) > before:
-            raise InputError("peephole made a program longer")
 
 
-def _signed(names: list[Scalar], instruction: int) -> object:
+def _signed(names: list[Scalar], instruction: int) -> Coefficient:
     value = names[instruction >> 9].bias
     return -value if instruction & MINUS else value

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
 
-__all__ = ["Coefficient", "Monomial", "Polynomial", "Table", "add_into", "is_affine", "plain", "times"]
+__all__ = ["Coefficient", "Monomial", "Polynomial", "Table", "add_into", "magnitude", "plain", "times"]
 
 Coefficient = int | Fraction
 Monomial = tuple[tuple[int, int], ...]
@@ -22,6 +22,11 @@ Polynomial = dict[Monomial, Coefficient]
 def plain(value: Coefficient) -> Coefficient:
     """``value`` as an ``int`` when it is whole: integer arithmetic is ten times faster."""
     return value.numerator if value.denominator == 1 else value
+
+
+def magnitude(value: Coefficient) -> Coefficient:
+    """``abs`` with the type that goes in."""
+    return value if value >= 0 else -value
 
 
 def add_into(target: Polynomial, monomial: Monomial, coefficient: Coefficient) -> None:
@@ -83,7 +88,8 @@ class Table:
         counts: dict[Coefficient, int] = {}
         for monomial, coefficient in polynomial.items():
             if monomial:
-                counts[abs(coefficient)] = counts.get(abs(coefficient), 0) + 1
+                size = magnitude(coefficient)
+                counts[size] = counts.get(size, 0) + 1
         scale: Coefficient = 1
         for size, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0] != 1)):
             if self.may_divide_by(size) or all(not (c % size) for c in polynomial.values()):
@@ -95,8 +101,3 @@ class Table:
         if scale == 1:
             return 1, polynomial
         return scale, {m: plain(Fraction(c) / scale) for m, c in polynomial.items()}
-
-
-def is_affine(polynomial: Polynomial, variables: int) -> bool:
-    """Whether every monomial is a constant or a single variable."""
-    return all(not m or (len(m) == 1 and m[0][1] == 1 and m[0][0] < variables) for m in polynomial)

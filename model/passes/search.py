@@ -1,10 +1,11 @@
 """Search: shorter pieces of small clean programs, by exhaustion.
 
-Precondition: a clean program. Postcondition: the same output, never longer. A piece between two points counts only through
-``r·M·a``: the registers before it (a row), its matrix, and how the output depends on the registers after it (a column).
-So a shorter piece is a pair of a row reached forwards and a column reached backwards whose product is right: both sets
-are enumerated and met in the middle, at one random point mod 2^31 - 1. The whole program is tried first, then windows.
-The budget bounds the pairs compared; the compiler's check proves what was found.
+Precondition: a clean program. Postcondition: the same output, never longer. A piece between two points counts only
+through ``r·M·a``: the registers before it (a row), its matrix, and how the output depends on the registers after it (a
+column). So a shorter piece is a pair of a row reached forwards and a column reached backwards whose product is right: both sets
+are enumerated and met in the middle, at a random point modulo two primes. The whole program is tried first, then
+windows of :data:`WINDOWS` instructions. ``budget`` bounds the pairs compared, so the effort is the same on every
+machine; the compiler's check proves what was found.
 """
 
 from __future__ import annotations
@@ -16,21 +17,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .contracts import Scalar
+from .contracts import Affine, Scalar
 from .emit import MINUS
 from .fold import scalar_values
 
-__all__ = ["search"]
+__all__ = ["BUDGET", "is_searchable", "search"]
 
+#: Pairs are compared modulo the first (exact in floating point), hits confirmed modulo the second.
+SMALL_PRIME = (1 << 23) - 15
 PRIME = (1 << 31) - 1
 #: Programs longer than this, and programs with more scalars, are left alone.
-LONGEST = 40
-MOST_SCALARS = 8
-MOST_STATES = 60_000
+LONGEST = 24
+MOST_SCALARS = 5
+MOST_STATES = 20_000
 MOST_PAIRS = 12_000_000
-WINDOW = 6
+WINDOWS = (6, 5)
+#: Pairs compared for one output: a few seconds.
+BUDGET = 800_000_000
+#: Pairs compared at once: what stays in a processor's cache.
+BLOCK = 50_000
 
+ONE = Affine((), 1)
 Vectors = NDArray[np.int64]
+#: ``(dst, src, value, value modulo the small prime)``
+Move = tuple[int, int, int, int]
 
 
 class Level(NamedTuple):
@@ -42,32 +52,37 @@ class Level(NamedTuple):
 
 
 class Reach:
-    """States reachable from one vector, level by level. ``backwards`` walks columns instead of rows."""
+    """States reachable from one vector, level by level. ``backwards`` walks columns instead of rows.
 
-    def __init__(self, vector: list[int], moves: list[tuple[int, int, int]], backwards: bool) -> None:
+    A state is its registers modulo :data:`PRIME`, then modulo :data:`SMALL_PRIME`.
+    """
+
+    def __init__(self, vector: list[int], moves: list[Move], backwards: bool) -> None:
         none = np.zeros(1, dtype=np.int64)
         self.levels = [Level(np.array([vector], dtype=np.int64), none, none)]
         self.moves = moves
         self.backwards = backwards
-        chance = np.random.default_rng(1)
-        self.mix = chance.integers(1, 1 << 62, size=len(vector), dtype=np.int64) | 1
+        self.width = len(vector) // 2
+        self.mix = np.random.default_rng(1).integers(1, 1 << 62, size=self.width, dtype=np.int64) | 1
         self.seen = self._hashes(self.levels[0].states)
 
     def _hashes(self, states: Vectors) -> NDArray[np.int64]:
-        return np.asarray((states * self.mix).sum(axis=1))
+        return np.asarray((states[:, : self.width] * self.mix).sum(axis=1))
 
     def level(self, steps: int) -> Level | None:
         """The states first reached after ``steps`` steps; none when there are too many."""
         while len(self.levels) <= steps:
             before = self.levels[-1]
-            if len(before.states) * len(self.moves) > 4 * MOST_STATES:
+            if len(before.states) * len(self.moves) > 8 * MOST_STATES:
                 return None
             pieces, numbers, parents = [], [], []
-            for number, (dst, src, value) in enumerate(self.moves):
+            for number, (dst, src, value, small) in enumerate(self.moves):
                 read, write = (dst, src) if self.backwards else (src, dst)
                 live = np.flatnonzero(before.states[:, read])
                 states = before.states[live]
                 states[:, write] = (states[:, write] + value * states[:, read]) % PRIME
+                read, write = read + self.width, write + self.width
+                states[:, write] = (states[:, write] + small * states[:, read]) % SMALL_PRIME
                 pieces.append(states)
                 numbers.append(np.full(len(live), number))
                 parents.append(live)
@@ -87,80 +102,129 @@ class Reach:
             state = int(self.levels[n].parent[state])
 
 
-def _meeting(forward: Reach, backward: Reach, value: int, steps: int) -> list[int] | None:
-    """Moves of exactly ``steps`` steps whose row·column is ``value``."""
-    for ahead in range(steps, -1, -1):
-        rows, columns = forward.level(ahead), backward.level(steps - ahead)
-        if rows is None or columns is None or len(rows.states) * len(columns.states) > MOST_PAIRS:
-            continue
-        block = max(1, 2_000_000 // len(columns.states))
-        for first in range(0, len(rows.states), block):
-            part = rows.states[first : first + block]
-            products = np.zeros((len(part), len(columns.states)), dtype=np.int64)
-            for register in range(part.shape[1]):
-                products += part[:, register, None] * columns.states[None, :, register] % PRIME
-            hits = np.argwhere(products % PRIME == value)
-            if len(hits):
-                row, column = hits[0].tolist()
-                there = list(forward.path(ahead, first + row))[::-1]
+class Searcher:
+    """One program under improvement."""
+
+    def __init__(
+        self, code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int, budget: int
+    ) -> None:
+        self.code = code
+        self.start = start
+        self.output = output
+        self.left = budget
+        chance = random.Random(2)
+        point = [chance.randrange(PRIME) for _ in range(inputs)]
+        one = scalars.setdefault(ONE, len(scalars))
+        self.values = scalar_values(scalars, point, PRIME)
+        self.small = scalar_values(scalars, point, SMALL_PRIME)
+        self.moves: list[Move] = []
+        self.packed: list[int] = []
+        for number in sorted({instruction >> 9 for instruction in code} | {one}):
+            for dst in range(len(start)):
+                for src in range(len(start)):
+                    for minus in (0, MINUS) if dst != src else ():
+                        sign = -1 if minus else 1
+                        self.moves.append((dst, src, sign * self.values[number], sign * self.small[number]))
+                        self.packed.append(number << 9 | minus | dst << 4 | src)
+        self._backward: dict[int, Reach] = {}
+        self.rows, self.columns = self._travel()
+
+    def improve(self) -> list[int]:
+        """Replace the whole, then windows, until nothing more is found or the budget is spent."""
+        self._replace(0, len(self.code))
+        for size in WINDOWS:
+            first = 0
+            while first + size <= len(self.code) and self.left > 0:
+                first = max(0, first - size) if self._replace(first, size) else first + 1
+        return self.code
+
+    def _replace(self, first: int, size: int) -> bool:
+        """Try to put something shorter in the place of ``size`` instructions."""
+        forward = Reach(self.rows[first], self.moves, backwards=False)
+        backward = self._backward.get(first + size)
+        if backward is None:
+            backward = Reach(self.columns[first + size], self.moves, backwards=True)
+            self._backward[first + size] = backward
+        width = len(self.start)
+        values = [
+            sum(r * a for r, a in zip(self.rows[-1][part], self.columns[-1][part], strict=True)) % prime
+            for part, prime in ((slice(0, width), PRIME), (slice(width, None), SMALL_PRIME))
+        ]
+        for steps in range(size):
+            found = self._meeting(forward, backward, values, steps)
+            if found is not None:
+                self.code = [*self.code[:first], *(self.packed[move] for move in found), *self.code[first + size :]]
+                self._backward.clear()
+                self.rows, self.columns = self._travel()
+                return True
+        return False
+
+    def _meeting(self, forward: Reach, backward: Reach, values: list[int], steps: int) -> list[int] | None:
+        """Moves of exactly ``steps`` steps whose row·column is right."""
+        splits = sorted(range(steps + 1), key=lambda ahead: abs(2 * ahead - steps))
+        for ahead in splits:
+            rows, columns = forward.level(ahead), backward.level(steps - ahead)
+            if rows is None or columns is None or len(rows.states) * len(columns.states) > MOST_PAIRS:
+                continue
+            if len(rows.states) * len(columns.states) > self.left:
+                return None
+            self.left -= len(rows.states) * len(columns.states)
+            for row, column in _right_pairs(rows.states, columns.states, values, len(self.start)):
+                there = list(forward.path(ahead, row))[::-1]
                 return there + list(backward.path(steps - ahead, column))
+            return None
         return None
-    return None
+
+    def _travel(self) -> tuple[list[list[int]], list[list[int]]]:
+        """The registers before each instruction (and at the end), and the output's dependence on them."""
+        width = len(self.start)
+        row = [v % prime for prime in (PRIME, SMALL_PRIME) for v in self.start]
+        column = [int(r == self.output) for _ in range(2) for r in range(width)]
+        rows, columns = [list(row)], [list(column)]
+        for instruction, vector, out in [(i, row, rows) for i in self.code] + [
+            (i, column, columns) for i in reversed(self.code)
+        ]:
+            dst, src, sign = instruction >> 4 & 15, instruction & 15, -1 if instruction & MINUS else 1
+            read, write = (src, dst) if vector is row else (dst, src)
+            for offset, table, prime in ((0, self.values, PRIME), (width, self.small, SMALL_PRIME)):
+                change = sign * table[instruction >> 9] * vector[read + offset]
+                vector[write + offset] = (vector[write + offset] + change) % prime
+            out.append(list(vector))
+        return rows, columns[::-1]
 
 
-def search(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> list[int]:
-    """``code`` as packed instructions on registers, run from ``start``, read at register ``output``."""
-    used = sorted({instruction >> 9 for instruction in code})
-    if not 1 < len(code) <= LONGEST or len(used) > MOST_SCALARS:
-        return code
-    chance = random.Random(2)
-    values = [v % PRIME for v in scalar_values(scalars, [chance.randrange(PRIME) for _ in range(inputs)], PRIME)]
-    width = len(start)
-    moves: list[tuple[int, int, int]] = []
-    packed: list[int] = []
-    for number in used:
-        for dst in range(width):
-            for src in range(width):
-                if dst != src:
-                    for minus in (0, MINUS):
-                        moves.append((dst, src, PRIME - values[number] if minus else values[number]))
-                        packed.append(number << 9 | minus | dst << 4 | src)
-    improved = True
-    while improved:
-        improved = False
-        rows, columns = _travel(code, values, start, output)
-        for size in [len(code), *range(min(WINDOW, len(code) - 1), 1, -1)]:
-            for first in range(len(code) - size + 1):
-                forward = Reach(rows[first], moves, backwards=False)
-                backward = Reach(columns[first + size], moves, backwards=True)
-                value = sum(r * a for r, a in zip(rows[-1], columns[-1], strict=True)) % PRIME
-                for steps in range(size):
-                    found = _meeting(forward, backward, value, steps)
-                    if found is not None:
-                        code = [*code[:first], *(packed[move] for move in found), *code[first + size :]]
-                        improved = True
-                        break
-                if improved:
-                    break
-            if improved:
-                break
-    return code
+def _right_pairs(rows: Vectors, columns: Vectors, values: list[int], width: int) -> Iterator[tuple[int, int]]:
+    """Index pairs whose products are right modulo both primes."""
+    # A multiple of the prime divides to a whole number; products are below 2^46, so the quotients are good to 2^-27.
+    left = np.column_stack([rows[:, width:], np.full(len(rows), -values[1])]).astype(np.float64)
+    right = np.column_stack([columns[:, width:], np.ones(len(columns))]).T / SMALL_PRIME
+    block = max(1, BLOCK // len(columns))
+    for first in range(0, len(rows), block):
+        excess = left[first : first + block] @ right
+        excess -= np.rint(excess)
+        np.abs(excess, out=excess)
+        if excess.min() < 2.0**-25:
+            for row, column in np.argwhere(excess < 2.0**-25).tolist():
+                pair = zip(rows[first + row, :width].tolist(), columns[column, :width].tolist(), strict=True)
+                if sum(r * a for r, a in pair) % PRIME == values[0]:
+                    yield first + row, column
 
 
-def _travel(code: list[int], values: list[int], start: list[int], output: int) -> tuple[list[list[int]], list[list[int]]]:
-    """The registers before each instruction (and at the end), and the output's dependence on them."""
-    row = list(start)
-    rows = [list(row)]
-    for instruction in code:
-        dst, src = instruction >> 4 & 15, instruction & 15
-        change = values[instruction >> 9] * row[src]
-        row[dst] = (row[dst] + (-change if instruction & MINUS else change)) % PRIME
-        rows.append(list(row))
-    column = [int(r == output) for r in range(len(start))]
-    columns = [list(column)]
-    for instruction in reversed(code):
-        dst, src = instruction >> 4 & 15, instruction & 15
-        change = values[instruction >> 9] * column[dst]
-        column[src] = (column[src] + (-change if instruction & MINUS else change)) % PRIME
-        columns.append(list(column))
-    return rows, columns[::-1]
+def is_searchable(code: list[int]) -> bool:
+    """Whether the program is small enough, and has few enough scalars, for the search to get anywhere."""
+    return 1 < len(code) <= LONGEST and len({instruction >> 9 for instruction in code}) <= MOST_SCALARS
+
+
+class Found(NamedTuple):
+    """The code after the search, and the pairs that were compared for it."""
+
+    code: list[int]
+    effort: int
+
+
+def search(
+    code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int, budget: int
+) -> Found:
+    """Searchable ``code`` as packed instructions on registers, run from ``start``, read at register ``output``."""
+    searcher = Searcher(code, scalars, inputs, start, output, budget)
+    return Found(searcher.improve(), budget - searcher.left)

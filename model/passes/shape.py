@@ -8,11 +8,10 @@ associated; a sum of products is tried as separate blocks and as a telescope, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from .associate import associate
-from .contracts import Affine, Best, Expression, Leaf, Sum, Telescope, form_size
-from .polynomial import Coefficient, Monomial, Polynomial, Table
+from .associate import associate, chain
+from .contracts import Affine, Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, form_size
+from .polynomial import Coefficient, Monomial, Polynomial, Table, magnitude
 
 __all__ = ["Shaper"]
 
@@ -23,10 +22,12 @@ TELESCOPE_SEARCH = 300
 class Shaper:
     """Builds and remembers the expression of each atom."""
 
-    def __init__(self, table: Table, attention: bool, telescope: bool) -> None:
+    def __init__(self, table: Table, attention: bool, telescope: bool, search: bool, contracts: bool) -> None:
         self.table = table
         self.attention = attention
         self.telescope = telescope
+        self.search = search and contracts
+        self.pair = Pair if contracts else TextbookPair
         self.variables = [Leaf(Affine(((u, 1),))) for u in range(len(table.names))]
         self.atoms: list[Expression] = []
 
@@ -72,7 +73,7 @@ class Shaper:
         groups: dict[Coefficient, list[Expression]] = {}
         for u, c in form.terms:
             if abs(c) != 1:
-                groups.setdefault(abs(c), []).append(Leaf(Affine(((u, 1 if c > 0 else -1),))))
+                groups.setdefault(magnitude(c), []).append(Leaf(Affine(((u, 1 if c > 0 else -1),))))
         if not groups:
             return list(plain)
         whole = [(self._sum([(1, leaf) for leaf in leaves]), c) for c, leaves in sorted(groups.items())]
@@ -84,7 +85,7 @@ class Shaper:
         if self.telescope:
             scaled.append(Telescope([(part, Affine((), c)) for part, c in parts], self._moves))
         else:
-            scaled.append(Sum([(1, associate([Leaf(Affine((), c)), part])) for part, c in parts]))
+            scaled.append(Sum([(1, self._associate([Leaf(Affine((), c)), part])) for part, c in parts]))
         repeated = [(part, c) for part, c in parts if c in (2, 3)]
         rest = [(part, c) for part, c in parts if c not in (2, 3)]
         if repeated:
@@ -100,16 +101,19 @@ class Shaper:
             return Leaf(form)
         leaves: list[tuple[int, Expression]] = []
         for u, c in form.terms:
-            leaves.extend([(1 if c > 0 else -1, self.variables[u])] * int(abs(c)))
+            leaves.extend([(1 if c > 0 else -1, self.variables[u])] * int(magnitude(c)))
         if form.bias:
             leaves.append((1, Leaf(Affine((), form.bias))))
         return self._sum(leaves)
+
+    def _associate(self, factors: list[Expression]) -> Expression:
+        return associate(factors) if self.search else chain(factors, self.pair)
 
     def _sum(self, terms: list[tuple[int, Expression]]) -> Expression:
         return terms[0][1] if len(terms) == 1 and terms[0][0] > 0 else Sum(terms)
 
     def _separate(self, products: Sequence[tuple[Monomial, Coefficient]]) -> list[tuple[int, Expression]]:
-        return [(1 if c > 0 else -1, self._product(monomial, abs(c))) for monomial, c in products]
+        return [(1 if c > 0 else -1, self._product(monomial, magnitude(c))) for monomial, c in products]
 
     def _product(self, monomial: Monomial, scale: Coefficient) -> Expression:
         """``scale·monomial`` with a positive scale."""
@@ -118,14 +122,14 @@ class Shaper:
             factors = [self.atom(atom) for atom in atoms]
             if scale != 1:
                 factors.append(Leaf(Affine((), scale)))
-            return associate(factors)
+            return self._associate(factors)
         forms = {atom: self._affine(atom) for atom in set(atoms)}
         shapes: list[Expression] = []
         for scalars in self._scalar_choices(atoms, forms, scale):
             factors = [scalars.get(position) or self.atom(atom) for position, atom in enumerate(atoms)]
             if scale != 1 and not scalars:
                 factors.append(Leaf(Affine((), scale)))
-            shapes.append(associate(factors))
+            shapes.append(self._associate(factors))
         return Best(shapes) if len(shapes) > 1 else shapes[0]
 
     def _affine(self, atom: int) -> Affine | None:
@@ -202,13 +206,9 @@ class Shaper:
         groups: dict[Coefficient, list[tuple[int, Expression]]] = {}
         for monomial, c in products:
             if abs(c) != 1:
-                groups.setdefault(abs(c), []).append((1 if c > 0 else -1, self._product(monomial, 1)))
+                groups.setdefault(magnitude(c), []).append((1 if c > 0 else -1, self._product(monomial, 1)))
         if not groups:
             return None
         plain = self._separate([(monomial, c) for monomial, c in products if abs(c) == 1])
         whole = [(self._sum(terms), c) for c, terms in sorted(groups.items())]
         return [*plain, (1, self._scaled_sum(whole))]
-
-
-def weight_value(value: Coefficient) -> Fraction:
-    return Fraction(value)

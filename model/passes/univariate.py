@@ -1,7 +1,7 @@
 """Univariate: a polynomial in one form by a three-term recurrence.
 
-Precondition: a clean program is asked for and the polynomial has one variable, or one linear form in its place. Postcondition:
-instructions that leave it in the returned register. Registers A (one at the start) and B (zero) play ping-pong,
+Precondition: a clean program is asked for and the polynomial has one variable, or one linear form in its place.
+Postcondition: instructions that leave it in the returned register. Registers A (one at the start) and B (zero) play ping-pong,
 ``B += x·A``, ``A -= x·B``, …: what they hold is monic of degree 1, 2, 3, … up to sign, whatever the signs, so the
 polynomial has integer coordinates in that basis; the output register collects them. At most ``2d + 1`` instructions for
 degree ``d``; the sign pattern with the fewest coordinates is taken.
@@ -28,9 +28,9 @@ Simple = tuple[int, int, int, Affine]
 
 def in_one_form(polynomial: Polynomial, sums: list[Polynomial], variables: int) -> tuple[Affine, Coefficients] | None:
     """``(form, coefficients)`` when the polynomial is ``Σ c_n·form^n`` with degree at least 2."""
-    powers = [(m, c) for m, c in polynomial.items() if m and (m[0][0] >= variables or m[0][1] > 1)]
+    powers = [(m, c) for m, c in polynomial.items() if m and (len(m) > 1 or m[0][0] >= variables or m[0][1] > 1)]
     atoms = {atom for monomial, _ in powers for atom, _ in monomial}
-    if len(atoms) != 1 or max(m[0][1] for m, _ in powers) > HIGHEST_DEGREE:
+    if len(atoms) != 1 or not 2 <= max(m[0][1] for m, _ in powers) <= HIGHEST_DEGREE:
         return None
     (atom,) = atoms
     linear = {m[0][0]: c for m, c in polynomial.items() if m and m[0][0] < variables and m[0][1] == 1 and len(m) == 1}
