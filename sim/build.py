@@ -186,7 +186,7 @@ def build_library(verilog: str, top: str, harness: str, *, public: bool = False)
         top,
         "core.so",
         verilate=["-O3", "--x-assign", "fast", "--x-initial", "fast", *["--public-flat-rw"] * public],
-        compile=["-O3", TIME, "-DVM_TRACE=0"],
+        compile=["-O1" if public else "-O3", TIME, "-DVM_TRACE=0"],
         link=["-shared"],
         extra=harness,
     )
@@ -216,15 +216,15 @@ def build_program(
 
 def build_bench(verilog: str, top: str, *, trace: bool = False) -> Path:
     """The folder of a simulator with cocotb inside, as ``cocotb_tools.runner`` expects it: a program named like the
-    module."""
+    module. cocotb sees the signals of the module ``top``; to show all of them would double the time of a build."""
     libs, share = cocotb_tools.config.libs_dir, cocotb_tools.config.share_dir
     bench = share / "lib" / "verilator" / "verilator.cpp"
     return _build(
         "bench",
-        {f"{top}.v": verilog},
+        {"ports.vlt": f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n', f"{top}.v": verilog},
         top,
         top,
-        verilate=["--vpi", "--public-flat-rw", "--timescale", "1ns/1ps", *["--trace"] * trace],
+        verilate=["--vpi", "--timescale", "1ns/1ps", *["--trace"] * trace],
         compile=["-O1", f"-DVM_TRACE={int(trace)}", "-DVM_TRACE_VCD=1"],
         link=[f"-Wl,-rpath,{libs}", f"-L{libs}", "-lcocotbvpi_verilator", "-ldl"],
         extra=bench.read_text(),

@@ -79,7 +79,7 @@ def test_any_program_matches(data, config, bulk, differs):
 def test_the_shortest_programs_match(number, bulk, differs, make_image, make_vectors, rng, configs):
     config = configs[number]
     core = bulk(config)
-    image = make_image(rng, config, 0)
+    image = make_image(rng, config, 0, inputs=1)
     core.load(image)
     assert differs(core, random_stimulus(rng, image, make_vectors(rng, image, 20), early=1)) is None
 
