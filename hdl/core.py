@@ -46,7 +46,8 @@ class Core(wiring.Component):
         instruction retires, or a cycle after the word before it was taken.
     load : In(stream of load_layout)
         Writes a program word, a weight, a register of the start vector or a setting (:class:`skinny.model.isa.Space`,
-        :class:`skinny.model.isa.Setting`). Absent with ``rom``.
+        :class:`skinny.model.isa.Setting`). Vectors that are already in the input buffer run with what is loaded; a
+        setting must not change in the middle of a vector. Absent with ``rom``.
     retire : Out(RetireSignature)
         What each cycle completes. Costs nothing when unconnected.
     fault : Out(1)
@@ -114,6 +115,7 @@ class Core(wiring.Component):
             decoder.word.eq(f2_word),
             inputs.last_input.eq(store.last_input),
             inputs.next.eq(~sequencer.tag.bank),
+            inputs.begin.eq(sequencer.start),
             inputs.bank.eq(f2_tag.bank),
             inputs.thread.eq(f2_tag.thread),
             inputs.u.eq(f2_word.u),

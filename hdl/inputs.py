@@ -23,7 +23,9 @@ class InputBuffer(wiring.Component):
     last_input : In
         Words of a vector, less one.
     next, full, count : In, Out, Out
-        The bank to be read next; whether it holds a batch; the last thread of that.
+        The bank to be read next; whether it holds a batch that was not begun; the last thread of that.
+    begin : In(1)
+        The batch in bank ``next`` is begun.
     bank, thread, u : In
         What to read.
     x : Out(bits)
@@ -42,6 +44,7 @@ class InputBuffer(wiring.Component):
                 "full": Out(1),
                 "count": Out(thread),
                 "next": In(1),
+                "begin": In(1),
                 "bank": In(1),
                 "thread": In(thread),
                 "u": In(index_bits(config.inputs)),
@@ -59,6 +62,9 @@ class InputBuffer(wiring.Component):
         read = memory.read_port()
         m.d.comb += [read.addr.eq(Cat(self.u, self.thread, self.bank)), read.en.eq(1), self.x.eq(read.data)]
 
+        # A bank is occupied until it is read no more, but its batch is begun once: a short program may be through both
+        # banks before the first is released.
+        occupied = Signal(2)
         full = Signal(2)
         counts = [Signal.like(self.count, reset_less=True, name=f"count{bank}") for bank in range(2)]
         m.d.comb += [
@@ -73,7 +79,7 @@ class InputBuffer(wiring.Component):
         vector_end = Signal()
         batch_end = Signal()
         m.d.comb += [
-            self.i.ready.eq(~full.bit_select(bank, 1)),
+            self.i.ready.eq(~occupied.bit_select(bank, 1)),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == config.threads - 1))),
@@ -92,7 +98,9 @@ class InputBuffer(wiring.Component):
 
         for which in range(2):
             with m.If(batch_end & (bank == which)):
-                m.d.sync += [full[which].eq(1), counts[which].eq(thread)]
-            with m.Elif(self.release & (self.bank == which)):
+                m.d.sync += [occupied[which].eq(1), full[which].eq(1), counts[which].eq(thread)]
+            with m.If(self.begin & (self.next == which)):
                 m.d.sync += full[which].eq(0)
+            with m.If(self.release & (self.bank == which)):
+                m.d.sync += occupied[which].eq(0)
         return m

@@ -52,7 +52,7 @@ async def send_loads(ctx, core: Core, loads) -> None:
         ctx.set(core.load.valid, 0)
 
 
-async def run_job(ctx, core: Core, job: Job, limit: int = 100_000) -> Record:
+async def run_job(ctx, core: Core, job: Job, limit: int = 20_000) -> Record:
     """Ends when every word was accepted, every result taken and the core is idle."""
     record = Record()
     await send_loads(ctx, core, job.loads)

@@ -9,6 +9,8 @@ import pytest
 from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.sim import Simulator
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from skinny.hdl.core import Core
 from skinny.model import golden
 from skinny.model.assemble import assemble
@@ -75,6 +77,14 @@ def test_random_words_run_as_the_model_says(bench, ring, threads):
     vectors = bench.random_words(rng, config, (3 * threads + (threads + 1) // 2, config.inputs))
     for waits in (False, True):
         check_core(bench, rng, image, vectors, waits)
+
+
+@pytest.mark.parametrize(("threads", "length"), [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1)])
+def test_programs_shorter_than_the_pipeline_run_each_batch_once(bench, threads, length):
+    config = CoreConfig(Modular(8), threads=threads, inputs=1, weights=1)
+    words = [config.encode(Op.APPLY_X, dst=0, src=1)] * (length - 1) + [config.encode(Op.EMIT, neg=1)]
+    image = bench.image_of(config, words, [], [7, 1, 0], 1)
+    check_core(bench, np.random.default_rng(0), image, np.arange(6 * threads, dtype=np.uint64)[:, None], False)
 
 
 @pytest.mark.parametrize(("width", "threads"), [(16, 16), (3, 5), (5, 7)])
@@ -252,8 +262,8 @@ def test_many_programs_over_the_load_port(bench):
     rng = np.random.default_rng(9)
     config = CoreConfig(FixedPoint(16, 8), 4, 3, 32, 3, 4)
     jobs, images, inputs = [], [], []
-    for _ in range(12):
-        image = bench.random_image(rng, config, int(rng.integers(1, 20)))
+    for _ in range(100):
+        image = bench.random_image(rng, config, int(rng.integers(1, 16)))
         vectors = bench.random_words(rng, config, (4, 3))
         job = bench.Job(bench.stream_of(vectors, [3, 1]), 4 * len(image.outputs), loads=list(image.loads()))
         jobs.append(job)
@@ -299,6 +309,37 @@ def test_load_waits_while_busy_and_holds_back_the_next_batch(bench):
     bench.simulate(core, drive)
     # The first batch ran with the old weight, the second, which was waiting, with the new one.
     assert seen == [20, 20, 60, 60]
+
+
+@st.composite
+def word_lists(draw, config):
+    """Up to twenty words of any bits, the emit of the last output after them."""
+    words = draw(st.lists(st.integers(0, (1 << config.word_bits) - 1), max_size=20))
+    emits = [word for word in words if word & 7 == Op.EMIT]
+    kept = [word for word in words if word & 7 != Op.EMIT or emits.index(word) < 10]
+    mark = config.encode(Op.NONE, neg=1)
+    kept = [word & ~mark if word & 7 == Op.EMIT else word for word in kept]
+    return [*kept, config.encode(Op.EMIT, dst=draw(st.integers(0, 2)), neg=1)]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_words_on_any_inputs(bench, data):
+    """Hypothesis chooses ring, threads, words and inputs, so that what fails is small."""
+    ring = data.draw(st.sampled_from([Modular(4), FixedPoint(5, 2), PrimeField(5), PrimeField(7), Boolean()]))
+    threads = data.draw(st.sampled_from([1, 2, 3, 4, 6]))
+    config = CoreConfig(ring, 3, threads, 32, 2, 3, data.draw(st.booleans()), data.draw(st.booleans()), 256, 4)
+    element = st.integers(0, (ring.p if isinstance(ring, PrimeField) else 1 << config.bits) - 1)
+    words = data.draw(word_lists(config))
+    weights, start = (
+        data.draw(st.lists(element, min_size=3, max_size=3)),
+        data.draw(st.lists(element, min_size=3, max_size=3)),
+    )
+    image = bench.image_of(config, words, weights, start, 2)
+    rows = data.draw(st.lists(st.tuples(element, element), min_size=1, max_size=2 * threads))
+    check_core(
+        bench, np.random.default_rng(len(rows)), image, np.array(rows, dtype=np.uint64), data.draw(st.booleans())
+    )
 
 
 def test_reset_keeps_what_was_loaded_and_drops_what_runs(bench):
