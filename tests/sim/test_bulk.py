@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from skinny.model import golden
 from skinny.model.assemble import assemble
@@ -68,15 +68,14 @@ def runs(draw, config):
 @given(data=st.data())
 def test_any_program_matches(data, config, bulk, differs):
     stimulus = data.draw(runs(config))
-    assume(len(stimulus.image) * config.threads >= 3)  # see test_the_shortest_programs_match
     core = bulk(config)
     core.load(stimulus.image)
     assert differs(core, stimulus) is None
 
 
-@pytest.mark.xfail(reason="a bank that is not released yet is taken for the next batch", strict=True)
 @pytest.mark.parametrize("number", [0, 1], ids=["t1", "t2"])
 def test_the_shortest_programs_match(number, bulk, differs, make_image, make_vectors, rng, configs):
+    # Batches follow each other faster than an input buffer is released.
     config = configs[number]
     core = bulk(config)
     image = make_image(rng, config, 0, inputs=1)
