@@ -28,6 +28,7 @@ def register(commands: Any) -> None:
     add_command(benches, "lengths", lengths, "program lengths against the tables they must meet", DETAILS)
     add_command(benches, "compile", compile_times, "time and memory of the compiler on 10^5 and 10^6 leaves", DETAILS)
     add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
+    add_command(benches, "sim", sim, "cycles a second of the simulators", DETAILS)
 
 
 def lengths(args: argparse.Namespace) -> None:
@@ -62,3 +63,14 @@ def golden(args: argparse.Namespace) -> None:
     else:
         rows = [(key, f"{value:.3f}" if isinstance(value, float) else f"{value:,}") for key, value in measured.items()]
         print_table(("golden run, modular:32", ""), rows)
+
+
+def sim(args: argparse.Namespace) -> None:
+    from .bench_sim import bench_sim
+
+    measured = bench_sim()
+    if args.json:
+        print_json(measured)
+    else:
+        rows = [(key, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}") for key, value in measured.items()]
+        print_table(("simulators, fixed:16.8, 4 threads", ""), rows)

@@ -1,0 +1,162 @@
+"""The core: a program from memory on a few registers and one multiplier that is never idle."""
+
+from amaranth import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from skinny.model.assemble import Image
+from skinny.model.isa import CoreConfig
+
+from .datapath import Datapath
+from .decoder import Decoder, control_layout
+from .inputs import InputBuffer
+from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
+from .results import ResultFIFO
+from .sequencer import Sequencer, tag_layout
+from .store import Store
+
+__all__ = ["Core"]
+
+
+class Core(wiring.Component):
+    """Runs one program on vector after vector, ``threads`` of them at a time.
+
+    Instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
+    ``skinny.model.cycles`` is the normative timing. Throughput: an instruction every cycle; batches follow each
+    other without a gap when inputs are there and results are taken.
+
+    Back-pressure: ``i`` is ready while one of the two input buffers is free. A batch starts only when the result FIFO
+    has room for all its results, so ``o`` may stall as long as it likes without reaching the datapath. ``load`` is
+    ready while nothing runs; while ``load.valid`` is high no batch starts.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    image : Image or None
+        Initial contents of the memories and settings; nothing useful without one until a program is loaded.
+    rom : bool
+        The image is all the core ever holds: memories have no write port, and there is no port ``load``.
+
+    Members
+    -------
+    i : In(stream of input_layout)
+        Vectors, ``vector`` words each, input 0 first. ``last`` on the last word of a vector ends the batch with fewer
+        than ``threads`` vectors; on other words it means nothing.
+    o : Out(stream of result_layout)
+        Results: for each emit of the program, one word a thread in order. A word is valid two cycles after its
+        instruction retires, or a cycle after the word before it was taken.
+    load : In(stream of load_layout)
+        Writes a program word, a weight, a register of the start vector or a setting (:class:`skinny.model.isa.Space`,
+        :class:`skinny.model.isa.Setting`). Vectors that are already in the input buffer run with what is loaded; a
+        setting must not change in the middle of a vector. Absent with ``rom``.
+    retire : Out(RetireSignature)
+        What each cycle completes. Costs nothing when unconnected.
+    fault : Out(1)
+        Rises a cycle after the first faulty retirement; falls with reset or with a write at ``load``.
+    busy : Out(1)
+        Instructions are in the pipeline; ``load`` is ready while it is low.
+
+    Raises
+    ------
+    ValueError
+        The image was made for another configuration; ``rom`` without an image.
+    """
+
+    def __init__(self, config: CoreConfig, image: Image | None = None, *, rom: bool = False):
+        if image is not None and image.config != config:
+            raise ValueError(f"the image must be made for {config!r}, not {image.config!r}")
+        if rom and image is None:
+            raise ValueError("a core with rom must be given an image")
+        self.config = config
+        self.image = image
+        self.rom = rom
+        ports = {
+            "i": In(stream.Signature(input_layout(config))),
+            "o": Out(stream.Signature(result_layout(config))),
+            "load": In(stream.Signature(load_layout(config))),
+            "retire": Out(RetireSignature(config)),
+            "fault": Out(1),
+            "busy": Out(1),
+        }
+        if rom:
+            del ports["load"]
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        # Words are fetched in stages f0 (address), f1 (block RAM), f2 (register). There inputs and weights are
+        # addressed and the word is decoded; the datapath takes over at f3, when the operands leave their memories.
+        m = Module()
+        config = self.config
+        m.submodules.store = store = Store(config, self.image, self.rom)
+        m.submodules.sequencer = sequencer = Sequencer(config)
+        m.submodules.decoder = decoder = Decoder(config)
+        m.submodules.inputs = inputs = InputBuffer(config)
+        m.submodules.datapath = datapath = Datapath(config)
+        m.submodules.results = results = ResultFIFO(config)
+        connect(m, flipped(self.i), inputs.i)
+        connect(m, results.o, flipped(self.o))
+        connect(m, datapath.retire, flipped(self.retire))
+
+        f1_tag, f2_tag, f3_tag = (Signal(tag_layout(config), name=f"f{stage}_tag") for stage in (1, 2, 3))
+        f1_done, f2_done = Signal(), Signal()
+        f2_word = Signal(word_layout(config), reset_less=True)
+        f3_control = Signal(control_layout(config), reset_less=True)
+        m.d.sync += [
+            f1_tag.eq(sequencer.tag),
+            f1_done.eq(sequencer.done),
+            f2_tag.eq(f1_tag),
+            f2_done.eq(f1_done),
+            f2_word.eq(store.word),
+            f3_tag.eq(f2_tag),
+            f3_control.eq(decoder.control),
+        ]
+        m.d.comb += [
+            store.pc.eq(sequencer.tag.pc),
+            store.k.eq(f2_word.k),
+            decoder.word.eq(f2_word),
+            inputs.last_input.eq(store.last_input),
+            inputs.next.eq(~sequencer.tag.bank),
+            inputs.begin.eq(sequencer.start),
+            inputs.bank.eq(f2_tag.bank),
+            inputs.thread.eq(f2_tag.thread),
+            inputs.u.eq(f2_word.u),
+            inputs.release.eq(f2_done),
+            datapath.tag.eq(f3_tag),
+            datapath.control.eq(f3_control),
+            datapath.x.eq(inputs.x),
+            datapath.weight.eq(store.weight),
+            datapath.start.eq(store.start),
+            results.push.eq(datapath.push),
+            results.word.eq(datapath.result),
+        ]
+
+        # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
+        # count is zero when nothing is left.
+        waiting = Signal.like(store.batches)
+        drained = Signal()
+        m.d.comb += [
+            self.busy.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live),
+            drained.eq(~self.busy & results.empty),
+            sequencer.full.eq(inputs.full),
+            sequencer.count.eq(inputs.count),
+            sequencer.last_word.eq(store.last_word),
+            sequencer.room.eq(waiting != store.batches),
+        ]
+        with m.If(drained):
+            m.d.sync += waiting.eq(sequencer.start)
+        with m.Elif(sequencer.start & ~results.taken):
+            m.d.sync += waiting.eq(waiting + 1)
+        with m.Elif(~sequencer.start & results.taken):
+            m.d.sync += waiting.eq(waiting - 1)
+
+        with m.If(self.retire.valid & self.retire.fault):
+            m.d.sync += self.fault.eq(1)
+        if not self.rom:
+            m.d.comb += [
+                self.load.ready.eq(~self.busy),
+                sequencer.hold.eq(self.load.valid),
+                store.write.eq(self.load.valid & self.load.ready),
+                store.item.eq(self.load.p),
+            ]
+            with m.If(store.write):
+                m.d.sync += self.fault.eq(0)
+        return m

@@ -1,0 +1,175 @@
+"""The datapath: the registers of all threads travel round a ring of pipeline stages."""
+
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from skinny.model.isa import CoreConfig
+
+from .arithmetic import Arithmetic
+from .decoder import control_layout
+from .layout import RetireSignature, result_layout
+from .sequencer import tag_layout
+
+__all__ = ["Datapath"]
+
+
+class Datapath(wiring.Component):
+    """Executes an instruction every cycle.
+
+    An instruction retires ``threads + 1`` cycles after it entered; ``threads`` cycles after an instruction the next one
+    of the same thread enters, and finds its result. No back-pressure.
+
+    Stage 0: operands leave the block RAM. 1: they are registered. 2: the scalar is chosen, but for ``S``. Here the ring
+    of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
+    the result takes its place, and the thread is back at stage 2 together with its next instruction.
+
+    Members
+    -------
+    tag, control, x, weight : In
+        The instruction and its operands.
+    start : In(array of width words)
+    retire : Out(RetireSignature)
+    push, result : Out
+        The word an ``EMIT`` sends, in the cycle it retires.
+    live : Out(1)
+        Some instruction of a batch is inside.
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "tag": In(tag_layout(config)),
+                "control": In(control_layout(config)),
+                "x": In(config.bits),
+                "weight": In(config.bits),
+                "start": In(data.ArrayLayout(config.bits, config.width)),
+                "retire": Out(RetireSignature(config)),
+                "push": Out(1),
+                "result": Out(result_layout(config)),
+                "live": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        end = config.threads + 1
+        tags, controls = [self.tag], [self.control]
+        for stage in range(1, end + 1):
+            tags.append(Signal(tag_layout(config), name=f"t{stage}_tag"))
+            controls.append(Signal(control_layout(config), name=f"t{stage}_control", reset_less=True))
+            m.d.sync += [tags[-1].eq(tags[-2]), controls[-1].eq(controls[-2])]
+        m.d.comb += self.live.eq(Cat(tag.live for tag in tags).any())
+
+        # The state of the thread at stage 2, then of the one at stage 3, and so on; the accumulator comes last.
+        state = [
+            [Signal(config.bits, reset_less=True, name=f"r{index}_{place}") for place in range(config.threads)]
+            for index in range(config.width + config.attention)
+        ]
+        here = [places[0] for places in state]
+
+        names = ("x1", "w1", "scalar", "w2", "s2")
+        x1, w1, scalar, w2, s2 = (Signal(config.bits, reset_less=True, name=name) for name in names)
+        chosen = Mux(controls[1].one, config.one, Mux(controls[1].weight, w1, x1))
+        m.d.sync += [x1.eq(self.x), w1.eq(self.weight), scalar.eq(Mux(controls[1].zero, 0, chosen))]
+        if config.attention:
+            m.d.sync += w2.eq(Mux(controls[1].source.any(), 0, w1))
+
+        # Registers are gated by their select bits and joined by OR with the weight or the accumulator, gated a
+        # stage earlier: two LUTs a bit for three registers.
+        a, b, acc, neg = Signal(config.bits), Signal(config.bits), Signal(config.bits), Signal()
+        m.d.comb += [
+            a.eq(Mux(controls[2].sum, here[-1], scalar) if config.attention else scalar),
+            b.eq(_gated(here, controls[2].source) | w2),
+            acc.eq(_gated(here, controls[2].onto[: config.width]) | s2),
+            neg.eq(controls[2].neg),
+        ]
+
+        m.submodules.arithmetic = unit = Arithmetic(config.ring, config.bits, config.stages)
+        for port, operand in ((unit.a, a), (unit.b, b), (unit.acc, acc), (unit.neg, neg)):
+            if config.operand_registers:
+                held = Signal.like(operand, reset_less=True)
+                m.d.sync += held.eq(operand)
+                operand = held
+            m.d.comb += port.eq(operand)
+
+        self._write_back(m, state, s2, unit.o, tags, controls)
+        self._report(m, unit.o, self._differs(m, here), tags, controls)
+        return m
+
+    def _write_back(self, m, state, s2, result, tags, controls):
+        # A register takes the result, keeps its value or, at the start of a run, takes the start vector. So that one
+        # LUT a bit is enough, the old value is cleared a stage earlier (the register's own reset), the start vector is
+        # gated a stage earlier (likewise), and both are joined by OR.
+        end = self.config.threads + 1
+        restart = tags[0].first | controls[end - 1].restart
+        for index, places in enumerate(state):
+            is_sum = index == self.config.width
+            begin = tags[0].first if is_sum else restart
+            write = Signal(reset_less=True, name=f"write{index}")
+            matches = controls[end - 1].target == index
+            m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
+            m.d.sync += [place.eq(before) for before, place in pairwise(places)]
+            old = places[-1]
+            if self.config.threads > 1:
+                with m.If(begin):
+                    m.d.sync += old.eq(0)
+            else:
+                clear = Signal(reset_less=True, name=f"clear{index}")
+                m.d.sync += clear.eq(begin)
+                old = Mux(clear, 0, old)
+            new = Mux(write, result, old)
+            if not is_sum:
+                start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
+                m.d.sync += start.eq(Mux(begin, self.start[index], 0))
+                new = new | start
+            else:
+                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
+            m.d.sync += places[0].eq(new)
+
+    def _differs(self, m, here):
+        """Whether the registers differ from the start vector, for the thread at the last stage."""
+        if not self.config.check:
+            return 0
+        pairs = range(0, self.config.bits, 2)
+        different = [here[index] ^ self.start[index] for index in range(self.config.width)]
+        wires = Cat(bits[at : at + 2].any() for bits in different for at in pairs)
+        for stage in range(1, self.config.threads):
+            held = Signal(len(wires), reset_less=True, name=f"t{stage + 2}_differs")
+            m.d.sync += held.eq(wires)
+            wires = held.any()
+        return wires.any()
+
+    def _report(self, m, result, differs, tags, controls):
+        tag, control = tags[-1], controls[-1]
+        fault = Signal()
+        m.d.comb += fault.eq(control.bad | (control.check & differs))
+
+        # Whether a run met a fault travels with its registers.
+        stains = [Signal(reset_less=True, name=f"stain{place}") for place in range(self.config.threads)]
+        m.d.sync += [place.eq(before) for before, place in pairwise(stains)]
+        m.d.sync += stains[0].eq(~tags[1].first & (stains[-1] | fault))
+
+        m.d.comb += [
+            self.retire.valid.eq(tag.valid),
+            self.retire.thread.eq(tag.thread),
+            self.retire.pc.eq(tag.pc),
+            self.retire.op.eq(control.op),
+            self.retire.dst.eq(control.target),
+            self.retire.value.eq(result),
+            self.retire.fault.eq(fault),
+            self.push.eq(tag.valid & control.emit),
+            self.result.data.eq(result),
+            self.result.last.eq(control.last & tag.final),
+            self.result.fault.eq(stains[-1] | fault),
+        ]
+
+
+def _gated(values, bits):
+    """The OR of the values whose bit is set."""
+    return reduce(or_, (value & bit.replicate(len(value)) for value, bit in zip(values, bits, strict=False)))

@@ -1,0 +1,91 @@
+"""The store: program, weights, start vector and settings, from initial contents or loaded."""
+
+from amaranth import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from skinny.model.assemble import Image
+from skinny.model.isa import MOST_BATCHES, CoreConfig, Setting, Space, index_bits
+
+from .layout import load_layout, word_layout
+
+__all__ = ["Store"]
+
+
+class Store(wiring.Component):
+    """Everything that is the same for all threads and all batches. Reset keeps it, as it keeps memories.
+
+    Latency: ``word`` and ``weight`` follow their addresses by a cycle (block RAM); what is written is there in the next
+    cycle. A write and a read of the same address in one cycle never matter: writes come only while nothing runs.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    image : Image or None
+        Initial contents; without one the settings let no batch start.
+    rom : bool
+        Never written: the write port does nothing.
+
+    Members
+    -------
+    write, item : In
+        Write ``item`` (load_layout).
+    pc, word : In, Out(word_layout)
+    k, weight : In, Out
+    start : Out(array of width words)
+    last_word, last_input, batches : Out
+        See :class:`skinny.model.isa.Setting`.
+    """
+
+    def __init__(self, config: CoreConfig, image: Image | None, rom: bool):
+        self.config = config
+        self.image = image
+        self.rom = rom
+        super().__init__(
+            {
+                "write": In(1),
+                "item": In(load_layout(config)),
+                "pc": In(index_bits(config.depth)),
+                "word": Out(word_layout(config)),
+                "k": In(index_bits(config.weights)),
+                "weight": Out(config.bits),
+                "start": Out(data.ArrayLayout(config.bits, config.width)),
+                "last_word": Out(index_bits(config.depth)),
+                "last_input": Out(index_bits(config.inputs)),
+                "batches": Out(index_bits(MOST_BATCHES + 1)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, image = self.config, self.image
+        for space, name, bits, depth, address, value in (
+            (Space.PROGRAM, "program", config.word_bits, config.depth, self.pc, self.word),
+            (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight),
+        ):
+            contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
+            m.submodules[name] = memory = Memory(shape=bits, depth=depth, init=contents)
+            read = memory.read_port()
+            m.d.comb += [read.addr.eq(address), read.en.eq(1), value.eq(read.data)]
+            if not self.rom:
+                write = memory.write_port()
+                m.d.comb += [
+                    write.addr.eq(self.item.address),
+                    write.data.eq(self.item.data),
+                    write.en.eq(self.write & (self.item.space == space)),
+                ]
+
+        settings = image.settings if image else dict.fromkeys(Setting, 0)
+        start = image.start.tolist() if image else [0] * config.width
+        for space, address, value, init in (
+            *((Space.START, register, self.start[register], start[register]) for register in range(config.width)),
+            (Space.SETTINGS, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
+            (Space.SETTINGS, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
+            (Space.SETTINGS, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
+        ):
+            held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
+            m.d.comb += value.eq(held)
+            if not self.rom:
+                with m.If(self.write & (self.item.space == space) & (self.item.address == address)):
+                    m.d.sync += held.eq(self.item.data)
+        return m

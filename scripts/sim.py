@@ -1,0 +1,173 @@
+"""``skinny sim``: a program on the simulated core, compared with the cycle model in every cycle."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from skinny.model.assemble import assemble
+from skinny.model.errors import CheckError, InputError
+from skinny.model.golden import run
+from skinny.model.isa import CoreConfig, Words
+from skinny.model.rings import Array, parse_ring
+from skinny.model.storage import load
+from skinny.sim import ENGINES
+
+from .common import add_command, note, print_json, print_table, readable
+from .inputs import read_inputs
+
+if TYPE_CHECKING:
+    from skinny.sim.check import Record, Stimulus
+
+__all__ = ["add_core_options", "random_inputs", "register"]
+
+DETAILS = """\
+The core is built for the size of the program, the program is loaded over its port, and every retirement, every result
+and every handshake is compared with the cycle model; results are compared with the golden run as well. The first
+difference ends the command with exit code 1.
+
+engines: bulk (Verilator, whole batches, the default), verilator (cocotb looks at every cycle; writes waveforms),
+amaranth (Amaranth's simulator, taken where there is no C++ compiler). Builds are kept in $SKINNY_CACHE or the user's
+cache folder.
+
+JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
+first retirement to the last), results (a list of values for each name), engine, seconds; divergence if not match.
+
+example:
+  $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
+  $ skinny sim cube.skn --ring fixed:16.8 --random 1000
+  $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --engine verilator --vcd cube.vcd
+"""
+SHOWN = 20
+#: Instructions simulated between two steps of the progress bar, by engine.
+CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
+
+
+def add_core_options(parser: argparse.ArgumentParser) -> None:
+    """The program, the ring and the threads, as ``sim`` and ``verilog`` take them."""
+    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
+    parser.add_argument(
+        "--ring", required=True, metavar="RING", help="modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
+    )
+    parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "sim", execute, "simulate the core cycle by cycle and compare", DETAILS)
+    add_core_options(parser)
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
+    parser.add_argument("--engine", choices=ENGINES, help="how to simulate (default: bulk)")
+    parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
+
+
+def random_inputs(count: int, inputs: int, ring: Any) -> Array:
+    """``count`` inferences, the same every time."""
+    from skinny.sim.check import random_elements
+
+    if not count >= 1:
+        raise InputError(f"the number of random inferences must be at least 1, not {count}")
+    return random_elements(np.random.default_rng(1), ring, (count, inputs))
+
+
+def execute(args: argparse.Namespace) -> None:
+    # Loaded here, because other commands need neither Amaranth nor cocotb.
+    from skinny.sim.check import Stimulus, outputs
+    from skinny.sim.engines import choose, simulate
+
+    ring = parse_ring(args.ring)
+    program = load(args.program)
+    image = assemble(program, CoreConfig.fit(program, ring, threads=args.threads))
+    if args.random is None:
+        elements = read_inputs(args.inputs, program.inputs, ring)
+    else:
+        elements = random_inputs(args.random, len(program.inputs), ring)
+    engine, remark = choose(args.engine, args.vcd is not None)
+    if remark:
+        note(remark)
+    config = image.config
+    vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
+    chunk = max(1, CHUNK[engine] // (len(image) * config.threads)) * config.threads
+    stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
+    before = perf_counter()
+    words: list[Words] = []
+    records: list[Record] = []
+    difference = None
+    try:
+        with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
+            task = progress.add_task(f"{engine}: building", total=None)
+
+            def watched() -> Iterator[Stimulus]:
+                for number, stimulus in enumerate(stimuli):
+                    progress.update(task, description=f"{engine}: running", completed=number, total=len(stimuli))
+                    yield stimulus
+
+            for stimulus, record in zip(stimuli, simulate(image, watched(), engine, args.vcd), strict=True):
+                words.append(outputs(stimulus, record))
+                records.append(record)
+        found = config.unpack(np.concatenate(words), len(elements))
+        _compare(program, ring, elements, found)
+    except CheckError as error:
+        difference = error
+    seconds = perf_counter() - before
+    if difference is not None:
+        if args.json:
+            print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
+        raise difference
+    _report(args, [output.name for output in program.outputs], ring, found, records, engine, seconds)
+
+
+def _compare(program: Any, ring: Any, elements: Array, found: Array) -> None:
+    expected = run(program, ring, elements).outputs
+    wrong = np.argwhere(expected != found)
+    if len(wrong):
+        row, column = wrong[0]
+        name = program.outputs[column].name
+        values = f"{ring.decode(expected[row, column])}, got {ring.decode(found[row, column])}"
+        raise CheckError(f"inference {row + 1}, output {name}: the golden run gives {values}")
+
+
+def _report(
+    args: argparse.Namespace,
+    names: list[str],
+    ring: Any,
+    found: Array,
+    records: list[Record],
+    engine: str,
+    seconds: float,
+) -> None:
+    cycles = sum(record.cycles for record in records)
+    spans = sum(int(r.trace["cycle"][-1] - r.trace["cycle"][0]) + 1 for r in records if r.trace is not None)
+    answer = {
+        "match": True,
+        "cycles": cycles,
+        "cycles_per_inference": cycles / len(found),
+        "multiplier_utilisation": sum(record.busy for record in records) / spans,
+        "engine": engine,
+        "seconds": seconds,
+    }
+    if args.json:
+        results = {
+            name: [readable(ring.decode(element), name) for element in column]
+            for name, column in zip(names, found.T, strict=True)
+        }
+        print_json(answer | {"results": results})
+        return
+    rows = [
+        (number, *(readable(ring.decode(element), name) for name, element in zip(names, row, strict=True)))
+        for number, row in enumerate(found[:SHOWN], 1)
+    ]
+    print_table(("row", *names), rows)
+    if len(found) > SHOWN:
+        note(f"{len(found) - SHOWN:,} more rows; --json gives all")
+    print(
+        f"\nall cycles match: {len(found):,} inferences in {cycles:,} cycles ({cycles / len(found):,.1f} each), "
+        f"multiplier at work {answer['multiplier_utilisation']:.1%}, {engine}, {seconds:.2f} s"
+    )

@@ -1,0 +1,61 @@
+"""``skinny verilog``: the core as Verilog, with all that is needed to use it without Python."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from skinny.model.assemble import assemble
+from skinny.model.cycles import overhead
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import parse_ring
+from skinny.model.storage import load
+
+from .common import add_command, print_json
+from .sim import add_core_options, random_inputs
+
+__all__ = ["register"]
+
+DETAILS = """\
+Writes skinny_core.v, a test bench skinny_core_tb.v that checks itself, manifest.json (ports, parameters, memory map,
+encoding, latency, ring), the contents of the memories and listing.txt. The test bench compares with the golden model
+and runs in any Verilog simulator; the first lines of its text say how. The same program gives the same bytes.
+
+Without --rom the core is empty and programs are loaded over its port: new formula, same design. With --rom program and
+weights are part of the design and there is no load port.
+
+JSON keys: folder, files, ring, threads, words (of the program), cycles (from the last input word of a batch to its last
+result).
+
+example:
+  $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
+  $ skinny verilog cube.skn --ring fixed:16.8 --threads 4 -o cube
+  $ cd cube && iverilog -o bench skinny_core_tb.v skinny_core.v && vvp -N bench
+"""
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "verilog", execute, "write the core as Verilog with a test bench", DETAILS)
+    add_core_options(parser)
+    parser.add_argument("--depth", metavar="N", type=int, help="words of the program memory (default: what is needed)")
+    parser.add_argument("--rom", action="store_true", help="program and weights are part of the design")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to write to")
+    parser.add_argument("--vectors", metavar="N", type=int, default=100, help="runs of the test bench (default: 100)")
+
+
+def execute(args: argparse.Namespace) -> None:
+    from skinny.hdl.export import export  # here, because other commands do not need Amaranth
+
+    ring = parse_ring(args.ring)
+    program = load(args.program)
+    given = {"threads": args.threads} | ({} if args.depth is None else {"depth": args.depth})
+    image = assemble(program, CoreConfig.fit(program, ring, **given))
+    elements = random_inputs(args.vectors, len(program.inputs), ring)
+    files = export(image, elements, args.output, rom=args.rom)
+    cycles = len(image) * args.threads + overhead(image.config)
+    if args.json:
+        answer = {"folder": args.output, "files": files, "ring": ring.name, "threads": args.threads}
+        print_json(answer | {"words": len(image), "cycles": cycles})
+    else:
+        print(f"{args.output}: {', '.join(files)}")
+        print(f"{len(image):,} program words, {args.threads} threads: {cycles:,} cycles for a batch")

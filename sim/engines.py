@@ -1,0 +1,48 @@
+"""Which simulator runs a program, and all of them behind one function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from skinny.hdl.core import Core
+from skinny.model.assemble import Image
+from skinny.model.errors import CheckError, InputError
+
+from . import amaranth_engine, bench, build
+from .bench import Load, Reset, Run, Step
+from .bulk import BulkCore
+from .check import Record, Stimulus, expect, first_divergence
+
+__all__ = ["choose", "simulate"]
+
+
+def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]:
+    """The engine to take, and what the person should know about the choice. Without a compiler that is Amaranth's
+    simulator, whatever was wanted. ``bulk`` writes no waveforms."""
+    if wanted == "bulk" and waveform:
+        raise InputError("the bulk engine writes no waveform: take --engine verilator")
+    engine = wanted or ("verilator" if waveform else "bulk")
+    missing = build.missing_tools()
+    if engine != "amaranth" and missing:
+        return "amaranth", f"{missing}: simulating with Amaranth, which is slow"
+    return engine, None
+
+
+def simulate(image: Image, stimuli: Iterable[Stimulus], engine: str, vcd: str | None = None) -> Iterator[Record]:
+    """Load ``image`` into a core and run ``stimuli``, each checked against the cycle model: the first difference is a
+    :exc:`CheckError`."""
+    config = image.config
+    if engine == "bulk":
+        core = BulkCore(config)
+        core.load(image)
+        for stimulus in stimuli:
+            record = core.run(stimulus)
+            if (difference := first_divergence(stimulus, expect(stimulus), record)) is not None:
+                raise CheckError(difference)
+            yield record
+        return
+    steps: Iterable[Step] = (step for part in ((Reset(), Load(image)), map(Run, stimuli)) for step in part)
+    if engine == "verilator":
+        yield from bench.run_steps(Core(config), list(steps), vcd)
+    else:
+        yield from amaranth_engine.run_steps(Core(config), steps, vcd)

@@ -1,0 +1,114 @@
+"""``skinny sim`` and ``skinny bench sim``."""
+
+import json
+
+import pytest
+from skinny.hdl.arithmetic import Arithmetic
+from skinny.model.golden import run
+from skinny.model.rings import FixedPoint
+from skinny.model.storage import load
+from skinny.scripts import sim
+from skinny.scripts.bench_sim import bench_sim
+from skinny.sim import build
+
+KEYS = {"match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "engine", "seconds"}
+
+
+@pytest.mark.parametrize("engine", ["bulk", "verilator", "amaranth"])
+def test_random_inputs(answer, engine):
+    told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--engine", engine)
+    assert set(told) == KEYS
+    assert (told["match"], told["engine"]) == (True, engine)
+    ring = FixedPoint(16, 8)
+    expected = run(load("p.skn"), ring, sim.random_inputs(10, 2, ring)).outputs
+    assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
+    # Seven words (an attention step, four instructions, two emits), three batches of four threads.
+    assert told["cycles_per_inference"] == told["cycles"] / 10
+    assert 3 * 7 * 4 < told["cycles"] < 3 * 7 * 4 + 30
+    assert told["multiplier_utilisation"] == pytest.approx(5 * 10 / (7 * 4 * 3 - 2))
+
+
+def test_given_inputs(answer):
+    told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--inputs", "a=3,b=0.5", "--threads", "1")
+    assert told["results"] == {"y": [2.25], "z": [3.0]}
+
+
+def test_table(skinny):
+    code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--random", "30")
+    assert code == 0
+    assert out.splitlines()[0].split() == ["row", "y", "z"]
+    assert "all cycles match: 30 inferences in " in out
+    assert err == "skinny: 10 more rows; --json gives all\n"
+
+
+def test_many_inferences_in_pieces(answer, monkeypatch):
+    whole = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "50")
+    monkeypatch.setitem(sim.CHUNK, "bulk", 100)
+    pieces = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "50")
+    assert pieces["results"] == whole["results"]
+    assert pieces["cycles"] > whole["cycles"]
+
+
+@pytest.mark.parametrize("engine", ["verilator", "amaranth"])
+def test_waveform(answer, folder, engine):
+    told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "3", "--engine", engine, "--vcd", "wave.vcd")
+    assert told["match"]
+    assert "retire_value" in (folder / "wave.vcd").read_text()
+
+
+def test_divergence_is_exit_code_1(skinny, monkeypatch):
+    multiply = Arithmetic._multiply_binary
+
+    def wrong(self, a, b, acc, neg):
+        return multiply(self, a, b, acc, ~neg)
+
+    monkeypatch.setattr(Arithmetic, "_multiply_binary", wrong)
+    code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--inputs", "a=3,b=0.5", "--json")
+    assert code == 1
+    told = json.loads(out)
+    assert told["match"] is False
+    assert err == f"skinny: error: check failed: {told['divergence']}\n"
+    assert told["divergence"] == (
+        "cycle 11, thread 0, word 0 (R2 += x[1]*R1) of instruction 0: R2 += b*R1: "
+        "R2 expected 0.5 (0x80), got -0.5 (0xff80)"
+    )
+
+
+def test_without_a_compiler(skinny, monkeypatch):
+    monkeypatch.setattr(build, "compiler", lambda: None)
+    code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--random", "2", "--json")
+    assert code == 0
+    assert json.loads(out)["engine"] == "amaranth"
+    assert err == "skinny: no C++ compiler (g++ or clang++): simulating with Amaranth, which is slow\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ring", "exact", "--random", "1"], "there is no hardware for the ring exact"),
+        (["--ring", "modular:64", "--random", "1"], "a word of the core must be at most 32 bits, not 64"),
+        (
+            ["--ring", "modular:16", "--random", "1"],
+            "weight w[1]: 3/4 is not an integer, so not an element of modular:16",
+        ),
+        (["--ring", "fixed:16.8", "--random", "0"], "the number of random inferences must be at least 1, not 0"),
+        (["--ring", "fixed:16.8"], "the program reads a, b: give --inputs"),
+        (["--ring", "fixed:16.8", "--random", "1", "--threads", "17"], "the number of threads must be 1 to 16, not 17"),
+        (
+            ["--ring", "fixed:16.8", "--random", "1", "--engine", "bulk", "--vcd", "x.vcd"],
+            "the bulk engine writes no waveform: take --engine verilator",
+        ),
+    ],
+)
+def test_bad_arguments(skinny, words, message):
+    code, out, err = skinny("sim", "p.skn", *words)
+    assert (code, out, err) == (2, "", f"skinny: error: {message}\n")
+
+
+def test_bench():
+    # Small, so that nothing can be said about speed here; `skinny bench sim` does.
+    told = bench_sim(instructions=20, vectors=40, repeats=1)
+    assert told["cycles"] > 40 * 20
+    assert all(
+        told[f"{name}_cycles_per_second"] > 0 for name in ("cpp_main", "bulk", "bulk_traced", "cocotb", "amaranth")
+    )

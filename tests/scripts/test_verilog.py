@@ -1,0 +1,52 @@
+"""``skinny verilog``."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+
+def test_writes_a_design(answer, folder):
+    told = answer("verilog", "p.skn", "--ring", "fixed:16.8", "--threads", "4", "-o", "design")
+    assert told["folder"] == "design"
+    assert sorted(told["files"]) == sorted(path.name for path in (folder / "design").iterdir())
+    assert (told["ring"], told["threads"], told["words"]) == ("fixed:16.8", 4, 7)
+    assert told["cycles"] == 7 * 4 + 4 + 7
+    assert len((folder / "design" / "inputs.hex").read_text().split()) == 100 * 2
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog here")
+def test_the_design_checks_itself(skinny, folder):
+    code, out, _ = skinny("verilog", "p.skn", "--ring", "fixed:12.6", "--rom", "-o", "new/design", "--vectors", "9")
+    assert code == 0
+    assert out.startswith("new/design: skinny_core.v, ")
+    assert out.endswith("7 program words, 4 threads: 39 cycles for a batch\n")
+    design = folder / "new" / "design"
+    subprocess.run(["iverilog", "-o", "bench", "skinny_core_tb.v", "skinny_core.v"], cwd=design, check=True)
+    done = subprocess.run(["vvp", "-N", "bench"], cwd=design, capture_output=True, text=True)
+    assert (done.returncode, done.stdout[:18]) == (0, "PASS: 18 results, ")
+
+
+def test_depth(answer, folder):
+    answer("verilog", "p.skn", "--ring", "fixed:16.8", "--depth", "100", "-o", "design")
+    assert json.loads((folder / "design" / "manifest.json").read_text())["parameters"]["depth"] == 100
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ring", "fixed:16.8", "--depth", "6"], "7 program words do not fit a memory of 6"),
+        (["--ring", "real"], "there is no hardware for the ring real"),
+        (["--ring", "fixed:16.8", "--vectors", "0"], "the number of random inferences must be at least 1, not 0"),
+    ],
+)
+def test_bad_arguments(skinny, folder, words, message):
+    code, out, err = skinny("verilog", "p.skn", *words, "-o", "design")
+    assert (code, out, err) == (2, "", f"skinny: error: {message}\n")
+    assert not (folder / "design").exists()
+
+
+def test_a_folder_that_cannot_be_made(skinny):
+    code, _, err = skinny("verilog", "p.skn", "--ring", "fixed:16.8", "-o", "p.skn")
+    assert (code, err) == (2, "skinny: error: p.skn: cannot be made (File exists)\n")

@@ -1,0 +1,100 @@
+"""Cores of every ring, built once in a process, and programs for them."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from skinny.model.assemble import assemble
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.sim.bulk import BulkCore
+from skinny.sim.check import expect, first_divergence, random_elements
+from skinny.sim.generate import random_program
+
+#: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention. Odd sizes leave room for words that
+#: mean nothing.
+SMALL = {"depth": 64, "inputs": 5, "weights": 6}
+CONFIGS = [
+    CoreConfig(Modular(16), width=3, threads=1, **SMALL),
+    CoreConfig(Modular(32), width=4, threads=2, attention=False, **SMALL),
+    CoreConfig(Modular(5), width=8, threads=3, **SMALL),
+    CoreConfig(FixedPoint(16, 8), width=3, threads=4, **SMALL),
+    CoreConfig(FixedPoint(32, 30), width=8, threads=6, check=False, **SMALL),
+    CoreConfig(FixedPoint(12, 0), width=4, threads=1, attention=False, **SMALL),
+    CoreConfig(PrimeField(8191), width=3, threads=6, **SMALL),
+    CoreConfig(PrimeField((1 << 31) - 1), width=8, threads=2, **SMALL),
+    CoreConfig(PrimeField(251), width=4, threads=4, attention=False, **SMALL),
+    CoreConfig(PrimeField(65521), width=3, threads=3, **SMALL),
+    CoreConfig(Boolean(), width=3, threads=2, lanes=64, **SMALL),
+    CoreConfig(Boolean(), width=4, threads=4, lanes=1, attention=False, **SMALL),
+]
+MAIN = CONFIGS[3]
+
+
+def name_of(config):
+    extra = "" if config.attention else "-plain"
+    return f"{config.ring.name}-w{config.width}-t{config.threads}{extra}"
+
+
+@cache
+def loadable(config):
+    return BulkCore(config)
+
+
+@pytest.fixture(params=CONFIGS, ids=name_of)
+def config(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def configs():
+    return CONFIGS
+
+
+@pytest.fixture
+def main_config():
+    return MAIN
+
+
+@pytest.fixture(scope="session")
+def bulk():
+    """The simulated core of a configuration, empty and loadable, built once."""
+    return loadable
+
+
+@pytest.fixture(scope="session")
+def make_image():
+    """A random program, assembled: ``make_image(rng, config, length)``."""
+
+    def make(rng, config, length=20, outputs=1, self_test=False, inputs=4):
+        program = random_program(rng, config, length, outputs=outputs, inputs=inputs, restart=not self_test)
+        return assemble(program, config, self_test=self_test)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_vectors():
+    """Random hardware words for an image."""
+
+    def make(rng, image, count):
+        config = image.config
+        rows = count * config.lanes if isinstance(config.ring, Boolean) else count
+        return config.pack(random_elements(rng, config.ring, (rows, image.vector)))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def differs():
+    """The first divergence of a bulk run, or None."""
+
+    def run(core, stimulus):
+        return first_divergence(stimulus, expect(stimulus), core.run(stimulus))
+
+    return run
+
+
+@pytest.fixture
+def rng(request):
+    return np.random.default_rng(sum(request.node.name.encode()))
