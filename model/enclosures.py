@@ -19,7 +19,7 @@ __all__ = ["UNIT", "Algebra", "Polynomial"]
 #: A generous relative bound of the rounding of a few float operations (one rounds by at most 2^-53).
 UNIT = 2.0**-50
 #: Into how many pieces each variable's range is cut, as far as terms times cells allow.
-_MOST_PIECES, _CELL_WORK = 8, 10_000_000
+_MOST_PIECES, _CELL_WORK = 8, 40_000_000
 _NOISE = 40
 _MONOMIAL = (1 << _NOISE) - 1
 
