@@ -7,6 +7,7 @@ is an entry of the table ``forms``; constants stay exact rationals until a ring 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -57,9 +58,9 @@ class Linear(NamedTuple):
     terms: tuple[tuple[int, int], ...]
     bias: int | None = None
 
-    def steps(self) -> frozenset[tuple[int, int]]:
-        """The accumulator steps as ``(k, u)``, the bias as ``(k, -1)``."""
-        return frozenset(self.terms) | (frozenset() if self.bias is None else frozenset({(self.bias, -1)}))
+    def steps(self) -> Counter[tuple[int, int]]:
+        """The accumulator steps as ``(k, u)``, the bias as ``(k, -1)``; a term listed twice counts twice."""
+        return Counter(self.terms if self.bias is None else (*self.terms, (self.bias, -1)))
 
 
 Form = Input | Weight | Linear
@@ -110,7 +111,8 @@ def attention_cost(held: Linear | None, wanted: Linear) -> int:
     anew = len(wanted.terms) + (wanted.bias is not None)
     if held is None:
         return anew
-    return min(anew, len(held.steps() ^ wanted.steps()))
+    before, after = held.steps(), wanted.steps()
+    return min(anew, ((before - after) + (after - before)).total())
 
 
 def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:

@@ -1,0 +1,114 @@
+"""``skinny picture``: a program's registers over time, and program lengths against their bounds, as PNG."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from skinny.model.compiler import compile_formula
+from skinny.model.errors import InputError
+from skinny.model.formula import facts
+from skinny.model.golden import trace
+from skinny.model.parse import parse_formula
+from skinny.model.rings import parse_ring
+from skinny.model.storage import load, write_file
+
+from .bench_lengths import parity, product
+from .common import add_command, note, print_json
+from .inputs import read_inputs
+
+__all__ = ["register"]
+
+DETAILS = """\
+'trace' draws the registers of one inference step by step; 'lengths' compiles products and parities of 2 to 64 inputs
+and draws their lengths beside the textbook recursion and the bound 4^depth.
+
+example:
+  $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
+  $ skinny picture trace cube.skn --ring exact --inputs a=1,b=2 -o trace.png
+  $ skinny picture lengths -o lengths.png
+"""
+SIZES = (2, 4, 8, 16, 32, 64)
+#: Colours that differ in lightness as well, so that they print.
+COLOURS = ("#0b6e99", "#d9730d", "#5b3a8c", "#2f7d4f", "#a8324a", "#7a7a7a")
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser(
+        "picture",
+        help="draw traces and lengths",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    pictures = parser.add_subparsers(title="pictures", metavar="PICTURE", required=True, dest="picture")
+    traced = add_command(pictures, "trace", draw_trace, "registers over time", DETAILS)
+    traced.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
+    traced.add_argument("--ring", required=True, metavar="RING", help="as for skinny run")
+    traced.add_argument("--inputs", required=True, metavar="INPUTS", help="FILE.csv or x=1,y=2; the first row is drawn")
+    lengths = add_command(pictures, "lengths", draw_lengths, "lengths against bounds", DETAILS)
+    for each in (traced, lengths):
+        each.add_argument("-o", "--output", required=True, metavar="FILE", help="a .png file")
+
+
+def _new_figure(rows: int, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, height), layout="constrained")
+    return figure, figure.subplots(rows, 1, squeeze=False)[:, 0]
+
+
+def _check_name(output: str) -> None:
+    if Path(output).suffix != ".png":
+        raise InputError(f"{output}: the name of a picture must end in .png")
+
+
+def _save(figure: Any, args: argparse.Namespace) -> None:
+    write_file(args.output, lambda file: figure.savefig(file, format="png", dpi=110))
+    if args.json:
+        print_json({"file": args.output})
+    else:
+        note(f"{args.output}: written")
+
+
+def draw_trace(args: argparse.Namespace) -> None:
+    _check_name(args.output)
+    program = load(args.program)
+    ring = parse_ring(args.ring)
+    values = trace(program, ring, read_inputs(args.inputs, program.inputs, ring)[:1])[:, 0]
+    figure, axes = _new_figure(program.width, 1.3 * program.width + 1.2)
+    for number, axis in enumerate(axes):
+        decoded = [float(ring.decode(value)) for value in values[:, number]]
+        axis.step(range(len(decoded)), decoded, where="post", color=COLOURS[number % len(COLOURS)], linewidth=1.2)
+        axis.set_ylabel(f"R{number}", rotation=0, labelpad=14)
+        axis.margins(x=0.01)
+        axis.grid(alpha=0.3)
+        axis.tick_params(labelbottom=number == program.width - 1)
+    axes[0].set_title(f"registers of one inference in {ring.name}: {len(program)} instructions")
+    axes[-1].set_xlabel("instruction")
+    _save(figure, args)
+
+
+def draw_lengths(args: argparse.Namespace) -> None:
+    _check_name(args.output)
+    figure, axes = _new_figure(2, 8)
+    for axis, name, formula in zip(axes, ("product", "parity"), (product, parity), strict=True):
+        lines: dict[str, list[int]] = {}
+        for size in SIZES:
+            outputs = parse_formula(formula(size))
+            known = facts(*outputs.values())
+            lines.setdefault("bound 4^depth", []).append(known.bound)
+            lines.setdefault("textbook recursion", []).append(known.textbook)
+            for contract in ("in-place", "clean"):
+                compiled = compile_formula(outputs, contract=contract)
+                lines.setdefault(f"{contract}, cycles", []).append(compiled.program.cycles)
+        for (label, values), colour, marker in zip(lines.items(), COLOURS, "xso^", strict=False):
+            axis.loglog(SIZES, values, marker=marker, color=colour, label=label, base=2)
+        axis.set_xticks(SIZES, [str(size) for size in SIZES])
+        axis.set_title(f"{name} of n inputs")
+        axis.set_ylabel("instructions")
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False)
+    axes[-1].set_xlabel("n")
+    _save(figure, args)
