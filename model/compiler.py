@@ -2,8 +2,8 @@
 
 The pipeline, a pass a file in ``passes/``: normalise → other shapes (factor, rebalance) → contracts and association
 decide the cheapest words → emit → peephole → fold → search → check. Clean programs are also tried as a recurrence
-(univariate) and as a ladder of partial sums. Shapes that promise to be short are all carried through to the end while
-they are small; the shortest in cycles wins.
+(univariate) and as a ladder of partial sums, programs in place as a chain of single variables. Shapes that promise to
+be short are all carried through to the end while they are small; the shortest in cycles wins.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from .errors import InputError
 from .formula import Facts, Formula, facts, operations
+from .passes.chain import chain
 from .passes.check import check
 from .passes.contracts import CEILING, Affine, Contract, Expression, P, Scalar, affine_scalar
 from .passes.emit import MINUS, Emitter, predict, relabelled
@@ -40,6 +41,7 @@ PASSES = (
     "telescope",
     "factor",
     "rebalance",
+    "chain",
     "univariate",
     "ladder",
     "peephole",
@@ -226,6 +228,11 @@ def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Ca
             if balanced is not None:
                 yield from _shaped("rebalance", balanced, table, goal)
     if not goal.clean:
+        for shape in shapes[:FEW] if goal.uses("chain") else ():
+            steps = chain(table, shape)
+            if steps is not None:
+                yield _written("chain", steps, 0)
+                break
         return
     for shape in shapes[:FEW]:
         if goal.uses("univariate"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
 
-__all__ = ["rebalance"]
+__all__ = ["Level", "find_chain", "product_costs", "rebalance"]
 
 #: Shorter chains are as good as they were written.
 SHORTEST = 2
@@ -37,14 +37,14 @@ class Level(NamedTuple):
 
 def rebalance(table: Table, polynomial: Polynomial) -> Polynomial | None:
     """The polynomial with the chain that starts at its top balanced, or none when there is no chain worth it."""
-    levels, end = _chain(table, polynomial)
+    levels, end = find_chain(table, polynomial)
     if not SHORTEST <= len(levels) <= LONGEST:
         return None
     unit = all(abs(level.rest.get((), 0)) == len(level.rest) == 1 for level in levels)
     return _balanced(table, levels, 0, len(levels), end, cuts(min(len(levels), COUNTED), unit), top=True)
 
 
-def _chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polynomial]:
+def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polynomial]:
     """The levels of the longest chain from the top, and the polynomial it ends in."""
     variables = len(table.names)
     depths = [0] * variables
@@ -110,7 +110,7 @@ def _add_product(table: Table, out: Polynomial, scale: Coefficient, product: Mon
 def cuts(most: int, unit: bool) -> tuple[list[int], list[int]]:
     """The best cut for each number of levels, under P and under L or R. With ``unit`` the rests are constants, so the
     last level of every ``B`` is a bare product."""
-    p, r = _product_costs(most + 1)
+    p, r = product_costs(most + 1)
     chain_p = np.ones(most + 1, dtype=np.int64)
     chain_r = np.ones(most + 1, dtype=np.int64)
     cut_p, cut_r = [0], [0]
@@ -127,7 +127,7 @@ def cuts(most: int, unit: bool) -> tuple[list[int], list[int]]:
     return cut_p, cut_r
 
 
-def _product_costs(most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def product_costs(most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """What products of single variables cost, by count."""
     p = np.ones(most + 1, dtype=np.int64)
     r = np.ones(most + 1, dtype=np.int64)
