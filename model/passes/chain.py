@@ -2,9 +2,9 @@
 
 Precondition: an in-place program is asked for and the polynomial is a chain ``Σ c_t·A_t`` with ``A_t = x_1·…·x_t``,
 variables ``x`` (equal ones too) and ``c_t`` in {-1, 0, 1}. Postcondition: instructions that add it times register 1 to
-register 0 and restore register 2. Length for ``n`` levels of ones: about ``n^1.7``, 30 % below rebalancing from ``n =
-64`` on. Cost: all patterns of up to :data:`SEARCHED` coefficients that occur, then windows of cuts; a second for
-``n = 64``.
+register 0 and restore register 2. Length for ``n`` levels of ones: about ``n^1.7``, 27 % below rebalancing at ``n =
+64``, 30 % at 256. Cost: all patterns of up to :data:`SEARCHED` coefficients that occur, then windows of cuts; about a
+second for ``n = 64``, two for 256, five for 1024; five for 130 random coefficients.
 
 A *row* adds ``α·R_k + β·R_i`` to the target ``R_j`` and changes nothing else, so rows commute; a step ``R_k += g·R_i``
 between two of them turns ``α`` into ``α·g``. A program is rows whose ``α`` add up to zero, at different shifts of
@@ -45,6 +45,8 @@ __all__ = ["chain"]
 
 #: Longer chains are left to rebalancing; the depth of recursion and the time to plan stay small.
 LONGEST = 1024
+#: The same for chains without a regular pattern: their length times the number of different pieces of it.
+MOST_PIECES = 1 << 14
 #: Patterns up to this length are tried with dirt at every place, longer ones with dirt on set bits only.
 SEARCHED = 12
 #: Up to these lengths every cut is tried, every cut in a window around the best ones, about ``POINTS`` cuts in it.
@@ -73,8 +75,12 @@ def chain(table: Table, polynomial: Polynomial) -> list[Simple] | None:
     if found is None:
         return None
     variables, coefficients = found
+    pattern = _pattern(coefficients)
+    pieces = {_below(pattern >> t, SEARCHED) for t in range(max(1, len(coefficients) - SEARCHED))}
+    if len(pieces) * len(variables) > MOST_PIECES:
+        return None
     code = _Writer([Affine(((variable, 1),)) for variable in variables]).p(0, 2, 1, 0, coefficients)
-    assert len(code) == _plan_p(_pattern(coefficients)).cost, "the predicted length is exact"
+    assert len(code) == _plan_p(pattern).cost, "the predicted length is exact"
     return code
 
 
@@ -121,6 +127,15 @@ def _windowed(n: int, low: float, high: float, end: int) -> range:
         return range(1, end)
     first, last = max(1, int(n * low)), min(end, int(n * high) + 2)
     return range(first, last, 1 if n <= WINDOW else max(1, (last - first) // POINTS))
+
+
+def _may_flip(a: int, h: int, t: int) -> bool:
+    """Whether dirt at ``t`` is worth a try.
+
+    A long pattern has to stay one of few: a set bit may go where all bits but the lowest are set, as a forced cut
+    follows; parts of irregular patterns are many as they are.
+    """
+    return a <= SEARCHED or (h >> t & 1 == 1 and h >> 1 & (h >> 1) + 1 == 0)
 
 
 def _forced_cut(pattern: int, t: int) -> int:
@@ -187,7 +202,7 @@ def _plan_row(a: int, h: int) -> Plan:
         return best
     n = h.bit_length()
     for t in _windowed(a, 0.5, 0.97, a):
-        if a > SEARCHED and not h >> t & 1:
+        if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
             cost = _shallow(a, t) + _plan_p(h ^ 1 << t, _forced_cut(h, t)).cost
@@ -212,7 +227,7 @@ def _plan_row_r(a: int, h: int) -> Plan:
         best = Plan(cost, "exact")
     n = h.bit_length()
     for t in _windowed(a, 0.5, 0.97, a):
-        if a > SEARCHED and not h >> t & 1:
+        if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
             cost = _shallow(a, t) + _plan_r(h ^ 1 << t, _forced_cut(h, t)).cost
@@ -261,7 +276,12 @@ def _plan_pair(a: int, h: int) -> Plan:
             if cost < best.cost:
                 best = Plan(cost, "both deep", (q1, q2, t, 0))
             for inner in _windowed(q2, 0.5, 0.95, q2):
-                if inner >= q1 and lower >> inner & 1 and rows + _shallow(q2, inner) < best.cost:
+                if (
+                    inner >= q1
+                    and lower >> inner & 1
+                    and _may_flip(q2, lower, inner)
+                    and rows + _shallow(q2, inner) < best.cost
+                ):
                     cost = rows + _shallow(q2, inner) + _head(lower, q1, inner)
                     if cost < best.cost:
                         best = Plan(cost, "both deep", (q1, q2, t, inner))
