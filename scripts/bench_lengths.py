@@ -1,7 +1,8 @@
 """The lengths the compiler must reach, and what it reaches: ``skinny bench lengths``.
 
 Two tables. *Shortest* was proven by exhaustive search (of programs whose scalars are the leaves of the formula); the
-prototype's lengths are the floor for everything larger. Every row compiles a formula anew and counts cycles.
+prototype's lengths are the floor for everything larger, and what is still above it is listed as open. Every row
+compiles a formula anew and counts cycles.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from skinny.model.compiler import compile_formula
 from skinny.model.formula import Formula, variables
 from skinny.model.parse import parse_formula
 
-__all__ = ["FLOOR", "SHORTEST", "Row", "bench_lengths", "chain", "measure"]
+__all__ = ["FLOOR", "NEARLY", "OPEN", "SHORTEST", "Row", "bench_lengths", "chain", "measure"]
 
 
 class Row(NamedTuple):
@@ -152,6 +153,9 @@ FLOOR = [
     *_four("determinant 3x3", determinant(3), 42, 27, 42, 27),
     *_four("determinant 4x4", determinant(4), 144, 113, 144, 113),
     *_four("degree-8 univariate", " + ".join(f"{n + 2}*x^{n}" for n in range(9)), 117, 17, 96, 17),
+]
+#: Reached by the prototype, not yet by us.
+OPEN = [
     Row("Horner chain of 64", chain(64), 1524, "in-place"),
     Row("Horner chain of 256", chain(256), 15224, "in-place"),
 ]
@@ -160,7 +164,8 @@ FLOOR = [
 def bench_lengths() -> list[dict[str, Any]]:
     """A row a length: what is asked, what is reached, and the margin (negative: shorter than asked)."""
     out = []
-    for table, rows in (("shortest", SHORTEST), ("shortest, +1/4", NEARLY), ("prototype", FLOOR)):
+    tables = (("shortest", SHORTEST), ("shortest, +1/4", NEARLY), ("prototype", FLOOR), ("prototype, open", OPEN))
+    for table, rows in tables:
         for row in rows:
             reached = measure(row)
             out.append(
