@@ -19,7 +19,7 @@ def test_proven_shortest_is_met_within_a_quarter(row):
     assert row.target <= measure(row) <= row.target * 5 // 4
 
 
-@pytest.mark.parametrize(("row", "reached"), zip(OPEN, (1575, 16975), strict=True), ids=["64", "256"])
+@pytest.mark.parametrize(("row", "reached"), list(zip(OPEN, (1575, 16975), strict=True)), ids=["64", "256"])
 def test_open_rows_do_not_get_worse(row, reached):
     assert row.target < measure(row) <= reached, "met at last? move the row to FLOOR"
 
