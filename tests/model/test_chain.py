@@ -10,7 +10,8 @@ from skinny.model.compiler import compile_formula
 from skinny.model.formula import Formula, operations, variables
 from skinny.model.golden import run
 from skinny.model.parse import parse_formula
-from skinny.model.passes.chain import LONGEST, chain
+from skinny.model.passes.chain import chain
+from skinny.model.passes.chain_plan import LONGEST
 from skinny.model.passes.normalise import normalise
 from skinny.model.program import Columns, Input, Output, Program, Weight
 from skinny.model.rings import Exact
