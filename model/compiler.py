@@ -52,9 +52,9 @@ PASSES = (
 WIDEST = 16
 #: Shapes are carried through to the end while their cost is below this and near the best.
 SMALL = 20_000
-#: Nested forms that are tried, and how many monomials they may have together.
+#: Nested forms that are tried, and how many factors their monomials may have together.
 VARIANTS = 24
-VARIED = 1_000
+VARIED = 2_000
 #: Shapes that are also tried rebalanced, as a recurrence and as a ladder: as given, expanded, nested.
 FEW = 4
 #: Polynomials with more monomials are not tried in every shape.
@@ -207,17 +207,18 @@ def _compile_output(
 
 def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
     """Ways to compute the polynomial. A large one is tried in its nested form only: it is by far the shortest then."""
-    if not polynomial:
+    expanded = expand(table, polynomial) if goal.uses("factor") else None
+    if not polynomial or expanded == {}:
         yield _written("contracts", [], 0)
         return
-    expanded = expand(table, polynomial) if goal.uses("factor") else None
     large = len(polynomial) > LARGE
     shapes: list[Polynomial] = []
     if expanded is None or not large:
         shapes.append(polynomial)
         yield from _shaped("contracts", polynomial, table, goal)
     if expanded is not None:
-        nested = horner(table, expanded, min(VARIANTS, 1 + VARIED // (1 + len(expanded))))
+        factors = sum(exponent for monomial in expanded for _, exponent in monomial)
+        nested = horner(table, expanded, min(VARIANTS, 1 + VARIED // (1 + factors)))
         for shape in nested if large else [expanded, *nested, *bisect(table, expanded)]:
             if shape not in shapes:
                 shapes.append(shape)
@@ -251,7 +252,7 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     modes = (True, False) if goal.attention and len(table.sums) <= LARGE else (goal.attention,)
     for attention in modes:
         options = (attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
-        expression = Shaper(table, *options).polynomial(polynomial)
+        expression = Shaper(table, *options).shape(polynomial)
         if expression.l > 64 * goal.limit:
             yield Candidate(source, CEILING, CEILING, expression)
         else:

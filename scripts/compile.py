@@ -66,7 +66,11 @@ def register(commands: Any) -> None:
         help="linear forms as scalars (default: yes)",
     )
     parser.add_argument("--without", metavar="PASS", action="append", default=[], help="switch a pass off; repeatable")
-    parser.add_argument("--start", metavar="R0,R1,…", help="start vector (default: 0,1,0,…)")
+    parser.add_argument(
+        "--start",
+        metavar="R0,R1,…",
+        help="start vector (default: 0,1,0,…); an in-place program adds to its first register",
+    )
     parser.add_argument("--limit", metavar="N", type=int, default=20_000_000, help="refuse longer programs (2·10^7)")
     parser.add_argument("--explain", action="store_true", help="print the length after each pass")
 

@@ -84,11 +84,15 @@ def _of_equals(factors: Sequence[Expression]) -> Expression:
         return _by_intervals(factors)
     if count > COUNTS:
         half = count // 2
-        return Pair([(_of_equals(factors[:half]), _of_equals(factors[half:]))])
+        first = _of_equals(factors[:half])
+        same = count % 2 == 0 and len({id(factor) for factor in factors}) == 1
+        return Pair([(first, first if same else _of_equals(factors[half:]))])
     build = factors[0].build if len({id(factor) for factor in factors}) > 1 else 0
     base = factors[0]
     extra = build if base.scalar_form is not MIXED else 0
     split_p, split_l = _count_splits(base.p + extra, base.l + extra, count)
+    if len({id(factor) for factor in factors}) == 1:
+        return _power(base, count, split_p, split_l)
     made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
 
     def part(a: int, b: int) -> Expression:
@@ -99,3 +103,16 @@ def _of_equals(factors: Sequence[Expression]) -> Expression:
         return found
 
     return part(0, count)
+
+
+def _power(base: Expression, count: int, split_p: list[int], split_l: list[int]) -> Expression:
+    """``base^count``: parts of one size are one expression."""
+    made: dict[int, Expression] = {1: base}
+
+    def part(size: int) -> Expression:
+        if size not in made:
+            cuts = {split_p[size], split_l[size]}
+            made[size] = Pair([(part(cut), part(size - cut)) for cut in sorted(cuts)])
+        return made[size]
+
+    return part(count)

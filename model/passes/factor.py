@@ -26,7 +26,7 @@ NOISE = 0.5
 def expand(table: Table, polynomial: Polynomial) -> Polynomial | None:
     """The polynomial in variables only, or none when it is too large to be worth it."""
     variables = len(table.names)
-    needed = _reachable(table, polynomial)
+    needed = table.atoms_inside(polynomial)
     most = MOST_MONOMIALS + 4 * sum(len(table.sums[atom - variables]) for atom in needed)
     expanded: dict[int, Polynomial] = {}
     for atom in sorted(needed):
@@ -35,18 +35,6 @@ def expand(table: Table, polynomial: Polynomial) -> Polynomial | None:
             return None
         expanded[atom] = whole
     return _substitute(polynomial, expanded, variables, most + len(polynomial)) if needed else polynomial
-
-
-def _reachable(table: Table, polynomial: Polynomial) -> set[int]:
-    found: set[int] = set()
-    stack = [polynomial]
-    while stack:
-        for monomial in stack.pop():
-            for atom, _ in monomial:
-                if atom >= len(table.names) and atom not in found:
-                    found.add(atom)
-                    stack.append(table.sums[atom - len(table.names)])
-    return found
 
 
 def _substitute(

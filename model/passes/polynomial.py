@@ -69,6 +69,18 @@ class Table:
             self.sums.append(polynomial)
         return found
 
+    def atoms_inside(self, polynomial: Polynomial) -> set[int]:
+        """The sums that the polynomial is made of, directly or through others."""
+        found: set[int] = set()
+        stack = [polynomial]
+        while stack:
+            for monomial in stack.pop():
+                for atom, _ in monomial:
+                    if atom >= len(self.names) and atom not in found:
+                        found.add(atom)
+                        stack.append(self.sums[atom - len(self.names)])
+        return found
+
     def sum_of(self, atom: int) -> Polynomial | None:
         """The polynomial behind ``atom``; none for a variable."""
         return self.sums[atom - len(self.names)] if atom >= len(self.names) else None

@@ -29,17 +29,18 @@ class Shaper:
         self.search = search and contracts
         self.pair = Pair if contracts else TextbookPair
         self.variables = [Leaf(Affine(((u, 1),))) for u in range(len(table.names))]
-        self.atoms: list[Expression] = []
+        self.atoms: dict[int, Expression] = {}
 
-    def atom(self, number: int) -> Expression:
-        """The expression of an atom; all earlier ones are made on the way."""
-        if number < len(self.variables):
-            return self.variables[number]
-        while len(self.atoms) <= number - len(self.variables):
-            self.atoms.append(self.polynomial(self.table.sums[len(self.atoms)]))
-        return self.atoms[number - len(self.variables)]
+    def shape(self, polynomial: Polynomial) -> Expression:
+        """The expression of a polynomial; the atoms inside it are made first, from the inside out."""
+        for number in sorted(self.table.atoms_inside(polynomial) - self.atoms.keys()):
+            self.atoms[number] = self._polynomial(self.table.sums[number - len(self.variables)])
+        return self._polynomial(polynomial)
 
-    def polynomial(self, polynomial: Polynomial) -> Expression:
+    def _atom(self, number: int) -> Expression:
+        return self.variables[number] if number < len(self.variables) else self.atoms[number]
+
+    def _polynomial(self, polynomial: Polynomial) -> Expression:
         """The expression of a sum of monomials."""
         linear, products = self._split(polynomial)
         parts = [(1, part) for part in self._affine_parts(linear)]
@@ -119,14 +120,14 @@ class Shaper:
         """``scale·monomial`` with a positive scale."""
         atoms = [atom for atom, exponent in monomial for _ in range(exponent)]
         if not self.attention:
-            factors = [self.atom(atom) for atom in atoms]
+            factors = [self._atom(atom) for atom in atoms]
             if scale != 1:
                 factors.append(Leaf(Affine((), scale)))
             return self._associate(factors)
         forms = {atom: self._affine(atom) for atom in set(atoms)}
         shapes: list[Expression] = []
         for scalars in self._scalar_choices(atoms, forms, scale):
-            factors = [scalars.get(position) or self.atom(atom) for position, atom in enumerate(atoms)]
+            factors = [scalars.get(position) or self._atom(atom) for position, atom in enumerate(atoms)]
             if scale != 1 and not scalars:
                 factors.append(Leaf(Affine((), scale)))
             shapes.append(self._associate(factors))

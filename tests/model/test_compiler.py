@@ -171,6 +171,18 @@ def test_several_outputs_are_sent_in_order_from_a_restart():
     assert got.tolist() == [[7, 12, 0, 7], [1, -30, 0, 7]]
 
 
+@pytest.mark.parametrize("text", ["0", "a*b - b*a", "(a + b)*c - a*c - b*c", "(a - b)*(a + b) - a^2 + b^2"])
+@pytest.mark.parametrize("contract", ["clean", "in-place"])
+def test_what_cancels_needs_no_program(text, contract):
+    assert len(compile_formula(parse_formula(text), contract=contract).program) == 0
+
+
+def test_powers_share_their_parts():
+    with pytest.raises(InputError, match="instructions, more than the limit 20,000,000"):
+        compile_formula(parse_formula("x^100000"), contract="in-place", without={"factor"})
+    assert compile_formula(parse_formula("(x + z)^30")).program.cycles < 100
+
+
 def test_attention_counts_its_steps_as_cycles():
     program = compile_formula(parse_formula("3*a + 5*b - 7*c")).program
     assert (len(program), program.cycles) == (1, 4)
