@@ -144,6 +144,8 @@ def compile_formula(
     began = time.perf_counter()
     if not 3 <= width <= WIDEST:
         raise InputError(f"the width must be 3 to {WIDEST}, not {width}")
+    if limit < 1:
+        raise InputError(f"the limit must be at least 1, not {limit}")
     unknown = sorted(set(without) - set(PASSES))
     if unknown:
         raise InputError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")

@@ -80,7 +80,7 @@ class _Parser:
             if not private:
                 self.outputs[name] = value
         if not self.outputs:
-            raise InputError("the formula is empty")
+            raise InputError("the formula has no output, only 'let'" if self.defined else "the formula is empty")
         return self.outputs
 
     def expression(self) -> Formula:

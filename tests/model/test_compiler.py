@@ -230,6 +230,11 @@ def test_widths_out_of_range_are_refused(width):
         compile_formula(parse_formula("a"), width=width)
 
 
+def test_a_limit_below_one_is_refused():
+    with pytest.raises(InputError, match="the limit must be at least 1, not -5"):
+        compile_formula(parse_formula("a"), limit=-5)
+
+
 def test_unknown_pass_is_refused():
     with pytest.raises(InputError, match="there is no pass 'magic'"):
         compile_formula(parse_formula("a"), without={"magic"})

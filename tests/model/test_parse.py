@@ -87,7 +87,7 @@ def test_long_chains_stay_flat():
 MALFORMED = [
     ("", "the formula is empty", None),
     ("  # only a comment\n ;;", "the formula is empty", None),
-    ("let s = a", "the formula is empty", None),
+    ("let s = a", "the formula has no output, only 'let'", None),
     ("a + ", "the formula ends where a value was expected", (1, 5)),
     ("a + * b", "expected a value, found '*'", (1, 5)),
     ("a b", "expected an operator, found 'b'", (1, 3)),

@@ -1,7 +1,6 @@
 """``skinny verilog``."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
@@ -16,7 +15,6 @@ def test_writes_a_design(answer, folder):
     assert len((folder / "design" / "inputs.hex").read_text().split()) == 100 * 2
 
 
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog here")
 def test_the_design_checks_itself(skinny, folder):
     code, out, _ = skinny("verilog", "p.skn", "--ring", "fixed:12.6", "--rom", "-o", "new/design", "--vectors", "9")
     assert code == 0
