@@ -17,7 +17,7 @@ from .errors import InputError
 from .formula import Facts, Formula, facts, operations
 from .passes.chain import chain
 from .passes.check import check
-from .passes.contracts import CEILING, Affine, Contract, Expression, P, Scalar, affine_scalar
+from .passes.contracts import CEILING, Affine, Contract, Expression, Scalar, affine_scalar
 from .passes.emit import MINUS, Emitter, predict, relabelled
 from .passes.factor import bisect, expand, horner
 from .passes.fold import fold
@@ -95,7 +95,8 @@ class Goal:
 
     @property
     def words(self) -> Contract:
-        return Contract("Zd", True, True, self.width - 3) if self.clean else P
+        extra = self.width - 3
+        return Contract("Zd", True, True, extra) if self.clean else Contract("P", extra=extra)
 
 
 @dataclass

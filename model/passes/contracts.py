@@ -1,7 +1,7 @@
 """Contracts: what a block of instructions promises, and the cheapest word of smaller blocks that keeps it.
 
-A block works on roles, not registers: it adds ``f·R_i`` to ``R_j`` with the help of ``R_k`` (and of ``extra``
-further registers that hold zero). Contracts, from the strictest:
+A block works on roles, not registers: it adds ``f·R_i`` to ``R_j`` with the help of ``R_k`` and of ``extra`` further
+registers, which it treats as it treats ``R_k``. Contracts, from the strictest:
 
 ===========  ==========================================================================================
 ``P``        everything but ``R_j`` is restored
@@ -161,9 +161,9 @@ class Expression:
         return self._planned(contract)[1]
 
     def cost(self, contract: Contract) -> int:
-        if contract.kind == "P":
+        if not contract.extra and contract.kind == "P":
             return self.p
-        if contract.kind in "LR":
+        if not contract.extra and contract.kind in "LR":
             return self.l
         return self._planned(contract)[0]
 
@@ -305,14 +305,21 @@ def product_words(f: Expression, g: Expression, contract: Contract) -> Iterator[
     extra = contract.extra
     match contract.kind:
         case "P":
-            forward, back = Item(f, L, f_roles), Item(g, R, g_roles)
+            forward = Item(f, L, f_roles)
+            back = Item(g, Contract("R", extra=extra), (*g_roles, *_extras(0, extra)))
             yield [forward._replace(reverse=True), back, forward, back._replace(reverse=True)]
         case "L":
             over = Item(g, R, g_roles)
             yield [over, Item(f, P, f_roles), over._replace(reverse=True)]
         case "R":
             forward = Item(f, L, f_roles)
-            yield [forward._replace(reverse=True), Item(g, P, g_roles), forward]
+            middle = Item(g, Contract("P", extra=extra), (*g_roles, *_extras(0, extra)))
+            yield [forward._replace(reverse=True), middle, forward]
+            if extra and isinstance(f, Pair):
+                # f = a·b by way of an extra register e: what k and e held before cancels, both keep a multiple of i.
+                for a, b in [order for pair in f.shapes for order in (pair, pair[::-1])]:
+                    first, second = Item(b, P, (K, 3, SOURCE)), Item(a, P, (3, J, SOURCE))
+                    yield [second._replace(reverse=True), first._replace(reverse=True), middle, first, second]
         case "RZ":
             # The same split as R: its dirt on k is g, and k is zero, so nothing has to be taken away first.
             yield [Item(g, P, g_roles), Item(f, P, f_roles)]

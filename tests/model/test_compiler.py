@@ -162,6 +162,13 @@ def test_the_ladder_earns_its_place_on_four_registers():
     assert compile_formula(outputs, width=4, without={"ladder", "search"}).program.cycles > 9
 
 
+@pytest.mark.parametrize(("count", "contract"), [(5, "in-place"), (16, "in-place"), (5, "clean"), (16, "clean")])
+def test_a_fourth_register_makes_products_shorter(count, contract):
+    outputs = parse_formula("*".join(f"x{n}" for n in range(count)))
+    three, four = (compile_formula(outputs, contract=contract, width=width).program.cycles for width in (3, 4))
+    assert four < three
+
+
 def test_several_outputs_are_sent_in_order_from_a_restart():
     outputs = parse_formula("s = a + b; p = a*b; z = 0; c = 7")
     program = compile_formula(outputs).program
