@@ -360,7 +360,7 @@ class Telescope(Expression):
     differences read it (Abel's summation), so that each leaves the dirt it may.
     """
 
-    __slots__ = ("first", "last", "parts", "steps", "whole")
+    __slots__ = ("first", "last", "parts", "steps")
 
     def __init__(self, parts: Sequence[tuple[Expression, Affine]], moves: Moves) -> None:
         self.parts = [part for part, _ in parts]

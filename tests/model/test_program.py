@@ -282,3 +282,9 @@ def test_attention_is_built_anew_or_changed_by_single_terms():
     assert program.cycles == length + 5
     assert sum(piece.attends() for piece in program.segments(1)) == 5
     assert Program(**PLAIN | {"code": code(form=[0, 1])}).attends() == 0
+
+
+def test_a_term_listed_twice_takes_two_steps():
+    once, twice = Linear(((0, 0), (1, 1), (2, 2))), Linear(((0, 0), (0, 0), (1, 1), (2, 2)))
+    assert attention_cost(None, twice) == 4
+    assert attention_cost(twice, once) == attention_cost(once, twice) == 1
