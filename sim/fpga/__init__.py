@@ -1,0 +1,1 @@
+"""FPGA flow: synthesis, place and route, reports and estimates."""
