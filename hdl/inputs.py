@@ -2,11 +2,11 @@
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
 
 from .layout import input_layout
+from .target import TARGETS, Target
 
 __all__ = ["InputBuffer"]
 
@@ -16,6 +16,11 @@ class InputBuffer(wiring.Component):
 
     Latency: a word is in memory the cycle after it was accepted, ``full`` rises the cycle after the last word of a
     batch. Throughput one word a cycle. Back-pressure: ``i`` is not ready while the bank to be filled next is full.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    target : Target
 
     Members
     -------
@@ -29,13 +34,14 @@ class InputBuffer(wiring.Component):
     bank, thread, u : In
         What to read.
     x : Out(bits)
-        The input, a cycle later (block RAM).
+        The input, two cycles later (block RAM and its output register).
     release : In(1)
         Bank ``bank`` is read no more.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
         self.config = config
+        self.target = target
         thread = index_bits(config.threads)
         super().__init__(
             {
@@ -57,10 +63,13 @@ class InputBuffer(wiring.Component):
         m = Module()
         config = self.config
         words = 1 << (1 + len(self.thread) + len(self.u))
-        m.submodules.memory = memory = Memory(shape=config.bits, depth=words, init=[])
-        write = memory.write_port()
-        read = memory.read_port()
-        m.d.comb += [read.addr.eq(Cat(self.u, self.thread, self.bank)), read.en.eq(1), self.x.eq(read.data)]
+        m.submodules.memory = memory = self.target.memory(config.bits, words, [])
+        m.d.comb += [
+            memory.addr.eq(Cat(self.u, self.thread, self.bank)),
+            memory.fetch.eq(1),
+            memory.take.eq(1),
+            self.x.eq(memory.data),
+        ]
 
         # A bank is occupied until it is read no more, but its batch is begun once: a short program may be through both
         # banks before the first is released.
@@ -83,9 +92,9 @@ class InputBuffer(wiring.Component):
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == config.threads - 1))),
-            write.addr.eq(Cat(u, thread, bank)),
-            write.data.eq(self.i.p.data),
-            write.en.eq(accept),
+            memory.write.eq(accept),
+            memory.write_addr.eq(Cat(u, thread, bank)),
+            memory.write_data.eq(self.i.p.data),
         ]
         with m.If(vector_end):
             m.d.sync += u.eq(0)

@@ -76,10 +76,13 @@ class Sequencer(wiring.Component):
         pc = Signal.like(tag.pc, reset_less=True)
         final = Signal()
         turn = Signal()
+        # The comparison is long. With more than one thread a word stays for cycles, so it can be made a cycle before.
+        at_last = Signal(reset_less=True)
+        m.d["comb" if self.config.threads == 1 else "sync"] += at_last.eq(pc == self.last_word)
         m.d.comb += [
             turn.eq(thread == self.config.threads - 1),
             final.eq(thread == count),
-            self.done.eq(live & turn & (pc == self.last_word)),
+            self.done.eq(live & turn & at_last),
             self.start.eq(self.full & self.room & ~self.hold & (~live | self.done)),
         ]
 

@@ -2,12 +2,12 @@
 
 from amaranth import Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.assemble import Image
 from skinny.model.isa import MOST_BATCHES, CoreConfig, Setting, Space, index_bits
 
 from .layout import load_layout, word_layout
+from .target import TARGETS, Target
 
 __all__ = ["Store"]
 
@@ -15,8 +15,9 @@ __all__ = ["Store"]
 class Store(wiring.Component):
     """Everything that is the same for all threads and all batches. Reset keeps it, as it keeps memories.
 
-    Latency: ``word`` and ``weight`` follow their addresses by a cycle (block RAM); what is written is there in the next
-    cycle. A write and a read of the same address in one cycle never matter: writes come only while nothing runs.
+    Latency: ``word`` and ``weight`` follow their addresses by two cycles (block RAM and its output register); what is
+    written can be read in the next cycle. A write and a read of the same address in one cycle never matter: writes come
+    only while nothing runs.
 
     Parameters
     ----------
@@ -25,6 +26,7 @@ class Store(wiring.Component):
         Initial contents; without one the settings let no batch start.
     rom : bool
         Never written: the write port does nothing.
+    target : Target
 
     Members
     -------
@@ -37,10 +39,11 @@ class Store(wiring.Component):
         See :class:`skinny.model.isa.Setting`.
     """
 
-    def __init__(self, config: CoreConfig, image: Image | None, rom: bool):
+    def __init__(self, config: CoreConfig, image: Image | None, rom: bool, target: Target = TARGETS["generic"]):
         self.config = config
         self.image = image
         self.rom = rom
+        self.target = target
         super().__init__(
             {
                 "write": In(1),
@@ -64,15 +67,18 @@ class Store(wiring.Component):
             (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight),
         ):
             contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
-            m.submodules[name] = memory = Memory(shape=bits, depth=depth, init=contents)
-            read = memory.read_port()
-            m.d.comb += [read.addr.eq(address), read.en.eq(1), value.eq(read.data)]
+            m.submodules[name] = memory = self.target.memory(bits, depth, contents)
+            m.d.comb += [
+                memory.addr.eq(address),
+                memory.fetch.eq(1),
+                memory.take.eq(1),
+                value.eq(memory.data),
+            ]
             if not self.rom:
-                write = memory.write_port()
                 m.d.comb += [
-                    write.addr.eq(self.item.address),
-                    write.data.eq(self.item.data),
-                    write.en.eq(self.write & (self.item.space == space)),
+                    memory.write.eq(self.write & (self.item.space == space)),
+                    memory.write_addr.eq(self.item.address),
+                    memory.write_data.eq(self.item.data),
                 ]
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)
