@@ -16,11 +16,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 from skinny.model.assemble import Image
 from skinny.model.cycles import batch_sizes, overhead, schedule
-from skinny.model.errors import InputError
 from skinny.model.golden import run
 from skinny.model.isa import Op, Setting, Space, index_bits
 from skinny.model.rings import Array, Boolean
-from skinny.model.storage import write_file
+from skinny.model.storage import write_folder
 
 from .core import Core
 from .testbench import bench_text
@@ -34,18 +33,26 @@ TOP = "skinny_core"
 class Pins(wiring.Component):
     """A core with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
 
+    Parameters
+    ----------
+    core : Core
+    retire : bool
+        Whether the port ``retire`` is there, or left open as in a design that only computes.
+
     Members
     -------
     i_*, o_*, load_*, retire_*, fault, busy
         The ports of ``core``, the fields of payloads apart.
     """
 
-    def __init__(self, core: Core):
+    def __init__(self, core: Core, *, retire: bool = True):
         self.core = core
         self._inner: dict[str, Value] = {}
         members: dict[str, Member] = {}
         for name, member in core.signature.members.items():
             port = getattr(core, name)
+            if name == "retire" and not retire:
+                continue
             if member.is_port:
                 self._inner[name] = port
                 members[name] = member
@@ -188,11 +195,5 @@ def export(image: Image, elements: Array, folder: str | Path, *, rom: bool = Fal
     """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
     another name and renamed, the manifest last."""
     files = design_files(image, elements, rom=rom)
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
-    for name, text in files.items():
-        content = text.encode()
-        write_file(Path(folder) / name, lambda file, content=content: file.write(content))
+    write_folder(folder, {name: text.encode() for name, text in files.items()})
     return list(files)

@@ -37,8 +37,9 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -48,7 +49,17 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .program import CONTRACTS, Columns, Form, Input, Linear, Output, Program, Weight
 
-__all__ = ["dumps", "ending", "instruction_texts", "load", "loads", "save", "scalar_texts", "write_file"]
+__all__ = [
+    "dumps",
+    "ending",
+    "instruction_texts",
+    "load",
+    "loads",
+    "save",
+    "scalar_texts",
+    "write_file",
+    "write_folder",
+]
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -109,6 +120,20 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` (name to content) into ``folder``, which is made; the last of them says that all are there."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
+    for name, content in files.items():
+        write_file(Path(folder) / name, partial(_put, content))
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
 
 
 # Text

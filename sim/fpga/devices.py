@@ -14,9 +14,8 @@ class Family:
     """What devices of one make share.
 
     ``operand`` and ``product``: bits of a multiplier block's operands, and of the narrowest product for which yosys
-    takes one. ``shapes``: width and depth of a block RAM. ``large``: bits from which on a memory is made of block RAM;
-    smaller ones may be LUTs. ``placed`` is the file that place and route writes and that ``pack`` makes a bitstream
-    of.
+    takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the file that place and route writes and
+    that ``pack`` makes a bitstream of. ``target`` are the parts that the core has for the family.
     """
 
     name: str
@@ -26,7 +25,7 @@ class Family:
     operand: int
     product: int
     shapes: tuple[tuple[int, int], ...]
-    large: int
+    target: str = "generic"
 
 
 ICE40 = Family(
@@ -37,7 +36,6 @@ ICE40 = Family(
     operand=16,
     product=11,
     shapes=((16, 256), (8, 512), (4, 1024), (2, 2048)),
-    large=1024,
 )
 ECP5 = Family(
     name="ecp5",
@@ -45,9 +43,9 @@ ECP5 = Family(
     pack="ecppack",
     placed=("--textcfg", "design.config"),
     operand=18,
-    product=8,
+    product=2,
     shapes=((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)),
-    large=4096,
+    target="ecp5",
 )
 
 

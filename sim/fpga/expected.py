@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from skinny.model.assemble import Image
-from skinny.model.isa import CoreConfig, Words, index_bits
+from skinny.hdl.core import Core
+from skinny.model.isa import Words, index_bits
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 
 from .devices import Device
@@ -16,41 +16,40 @@ __all__ = ["Expected", "expected_cells"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The counts that are right, as ranges: where yosys weighs blocks against LUTs there are several."""
+    """The counts that are right. They are ranges, because yosys weighs some blocks against LUTs."""
 
     dsp: range
     block_ram: range
 
 
-def expected_cells(config: CoreConfig, device: Device, rom: Image | None = None) -> Expected:
-    """For a core of ``config``, or the one whose memories never hold anything but the image ``rom``."""
+def expected_cells(core: Core, device: Device) -> Expected:
+    """For ``core`` on ``device``. All memories of a core are made of block RAM."""
+    config = core.config
     program, weights = (config.word_bits, config.depth), (config.bits, config.weights)
-    if rom is not None:
-        program = (_columns(rom.words, config.depth), config.depth)
-        weights = (_columns(rom.weights, config.weights), config.weights)
     inputs = (config.bits, 2 << (index_bits(config.threads) + index_bits(config.inputs)))
     results = (config.bits + 2, config.fifo)
-    memories = [program, weights, inputs, results]
-    counts = [_blocks(device, *memory) for memory in memories]
-    certain = [count for count, (bits, depth) in zip(counts, memories, strict=True) if bits * depth >= device.family.large]
-    return Expected(_multipliers(config, device), range(sum(certain), sum(counts) + 1))
+    most = least = sum(_blocks(core, device, *memory) for memory in (program, weights, inputs, results))
+    if core.rom and core.image is not None:
+        # Bits that are the same in all words that a memory will ever hold may be made constant.
+        for (bits, depth), words in ((program, core.image.words), (weights, core.image.weights)):
+            least += _blocks(core, device, _differing(words, depth), depth) - _blocks(core, device, bits, depth)
+    return Expected(_multipliers(core, device), range(least, most + 1))
 
 
-def _columns(words: Words, depth: int) -> int:
-    """Bits that are not the same in all words; words past the end of an image are zero, and other columns no memory."""
-    differing = int(np.bitwise_or.reduce(words ^ words[0], initial=0))
-    if len(words) < depth:
-        differing |= int(np.bitwise_or.reduce(words, initial=0))
-    return differing.bit_count()
+def _differing(words: Words, depth: int) -> int:
+    """Bits that are not the same in all words of a memory; those past the end of ``words`` are zero."""
+    held = np.append(words, np.uint64(0)) if len(words) < depth else words
+    return int(np.bitwise_or.reduce(held ^ held[0])).bit_count()
 
 
-def _blocks(device: Device, bits: int, depth: int) -> int:
-    """Block RAMs of a memory, in the best of their shapes."""
-    return min(-(-bits // wide) * -(-depth // deep) for wide, deep in device.family.shapes)
+def _blocks(core: Core, device: Device, bits: int, depth: int) -> int:
+    """Block RAMs of a memory, in the best of their shapes; instantiated ones are never 36 bits wide."""
+    shapes = [(wide, deep) for wide, deep in device.family.shapes if wide <= 18 or core.target.cells is None]
+    return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
 
 
-def _multipliers(config: CoreConfig, device: Device) -> range:
-    ring = config.ring
+def _multipliers(core: Core, device: Device) -> range:
+    ring = core.config.ring
     if not device.multipliers or isinstance(ring, Boolean):
         return range(0, 1)
     product = ring.bits + {FixedPoint: getattr(ring, "frac", 0), PrimeField: ring.bits}.get(type(ring), 0)

@@ -16,16 +16,18 @@ BLOCKS = {
     **dict.fromkeys(("SB_RAM40_4K", "DP16KD", "PDPW16KD"), "block RAM"),
     **dict.fromkeys(("SB_MAC16", "MULT18X18D"), "multiplier block"),
 }
-#: The components of the core by their names in the design; what is not listed is called by its name.
+#: The components of the core by their names in the design.
 COMPONENTS = {
     "": "core",
+    **{name: name for name in ("store", "sequencer", "decoder", "datapath")},
     "inputs": "input buffer",
     "inputs.memory": "input buffer",
     "datapath.arithmetic": "multiply-add unit",
+    "datapath.arithmetic.multiplier": "multiply-add unit",
     "results": "result FIFO",
     "results.memory": "result FIFO",
-    "store.program": "program",
-    "store.weights": "weights",
+    "store.program": "program memory",
+    "store.weights": "weight memory",
 }
 
 
@@ -86,10 +88,7 @@ def _place(cell: str, types: Mapping[str, str]) -> str:
     top, *path = ADDED.sub("", cell).split(".")
     if top != "core" or not path:
         return "the harness"
-    if block == "block RAM":
-        path = path[:-2]  # the memory's own numbers for its blocks
-    else:
-        path, register = path[:-1], path[-1]
-    name = ".".join(path)
-    owner = COMPONENTS.get(name, name.replace(".", " "))
-    return f"{block} of the {owner}" if block else f"register {register} of the {owner}"
+    # Names of components, then, unless it is a block RAM, of a register or a field of one.
+    known = max(length for length in range(len(path)) if ".".join(path[:length]) in COMPONENTS)
+    owner = COMPONENTS[".".join(path[:known])]
+    return f"{block} of the {owner}" if block else f"register {'.'.join(path[known:])} of the {owner}"

@@ -111,8 +111,7 @@ def place_seed(netlist: Netlist, device: Device, seed: int, frequency: float | N
             fits = "does not fit: " if re.search("no BELs remaining|[Uu]nable to place", done.log) else ""
             raise InputError(f"{device.name}, seed {seed}: {fits}{done.complaint}")
         (folder / "nextpnr.log").write_text(done.log)
-        cells = json.loads(content)["modules"][netlist.top]["cells"]
-        (folder / "types.json").write_text(json.dumps({name: cell["type"] for name, cell in cells.items()}))
+        (folder / "types.json").write_text(json.dumps(netlist.types))
         (folder / "netlist.json").unlink()
 
     return Routed(cached(["place", tool_version(device.family.place), *options, content], make), seed)

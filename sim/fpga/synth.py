@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.lib import wiring
@@ -70,6 +71,20 @@ class Netlist:
     @property
     def cells(self) -> Cells:
         return Cells.count(json.loads((self.folder / "stat.json").read_text())["design"]["num_cells_by_type"])
+
+    @property
+    def ports(self) -> list[str]:
+        return list(self._module["ports"])
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each cell."""
+        return {name: cell["type"] for name, cell in self._module["cells"].items()}
+
+    @property
+    def _module(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "netlist.json").read_text())["modules"][self.top]
+        return found
 
     @property
     def log(self) -> str:

@@ -1,6 +1,6 @@
 """The FPGA tools: WebAssembly programs of the YoWASP packages, run in processes of this interpreter.
 
-The packages carry each tool as WebAssembly, which is compiled for the machine on its first call: up to a minute. The
+The packages carry each tool as WebAssembly, which is compiled for the machine on its first call: a minute or more. The
 machine code is kept in our own cache, a folder a tool, made under a lock: the packages' own cache wants a home folder
 and is not safe for two first calls at once. A tool sees the folder it runs in, and must be given relative paths.
 """
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import metadata, util
+from importlib import metadata, resources, util
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,9 +59,7 @@ def tool_version(tool: str) -> str:
 def share(tool: str) -> Path:
     """The folder of data files that come with ``tool``."""
     tool_version(tool)
-    spec = util.find_spec(TOOLS[tool][0])
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent / "share"
+    return Path(str(resources.files(TOOLS[tool][0]))) / "share"
 
 
 def prepare(tool: str, say: Callable[[str], None] | None = None) -> Path:
@@ -69,7 +67,7 @@ def prepare(tool: str, say: Callable[[str], None] | None = None) -> Path:
 
     def make(folder: Path) -> None:
         if say is not None:
-            say(f"compiling {tool} for this machine, which takes up to a minute (once)")
+            say(f"compiling {tool} for this machine, which takes a minute or more (once)")
         done = _call(tool, ["--version"], folder, folder)
         if not any(path.is_file() for path in folder.rglob("*")):
             raise InputError(f"{tool} cannot be run: {done.complaint}")
