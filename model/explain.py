@@ -10,7 +10,7 @@ import heapq
 from dataclasses import replace
 from fractions import Fraction
 from math import factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,11 +32,14 @@ DIRECTIONS = 2
 
 
 class Growth(NamedTuple):
-    """Instruction number ``step``, counted from 1, took register ``register`` of the two runs apart by ``growth``."""
+    """Instruction number ``step``, counted from 1, took register ``register`` of the two runs apart by ``growth``,
+    to the elements ``a`` and ``b``."""
 
     step: int
     register: int
     growth: Number
+    a: Any
+    b: Any
 
 
 class Divergence(NamedTuple):
@@ -86,7 +89,7 @@ def divergence(program: Program, ring: Ring, a: Array, b: Array, most: int = 20)
     """Where the runs from ``a`` and ``b``, elements of shape ``(inputs,)``, part, and the ``most`` steps that take
     them apart the most: those after which the distance of the written registers has grown most."""
     first: int | None = None
-    largest: list[tuple[Number, int, int]] = []
+    largest: list[tuple[Number, int, int, Any, Any]] = []
     restarts = [output.at for output in program.outputs if output.restart]
     before = np.zeros((2, program.width), dtype=ring.element_dtype)
     for begin, seen in trace_chunks(program, ring, np.stack([a, b])):
@@ -99,15 +102,16 @@ def divergence(program: Program, ring: Ring, a: Array, b: Array, most: int = 20)
         steps = np.arange(begin + (begin == 0), begin + len(seen))
         target = program.code.dst[steps - 1]
         row = np.arange(len(steps))
-        later = _distance(ring, states[row + 1, 0, target], states[row + 1, 1, target])
+        ends = states[row + 1, 0, target], states[row + 1, 1, target]
+        later = _distance(ring, *ends)
         earlier = _distance(ring, states[row, 0, target], states[row, 1, target])
         earlier[np.isin(steps - 1, restarts)] = 0
         parted = np.flatnonzero(later)
         if first is None and len(parted):
             first = int(steps[parted[0]])
-        grown = zip((later - earlier).tolist(), (-steps).tolist(), target.tolist(), strict=True)
+        grown = zip(*(column.tolist() for column in (later - earlier, -steps, target, *ends)), strict=True)
         largest = heapq.nlargest(most, [*largest, *(entry for entry in grown if entry[0] > 0)])
-    return Divergence(first, [Growth(-step, register, growth) for growth, step, register in largest])
+    return Divergence(first, [Growth(-step, register, growth, x, y) for growth, step, register, x, y in largest])
 
 
 def shares(program: Program, ring: Ring, a: Array, b: Array, method: str | None = None) -> Shares:

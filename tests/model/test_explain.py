@@ -305,7 +305,10 @@ def test_divergence_is_that_of_the_traces(random_program, ring, seed):
         assert [float(-growth) for growth, _ in wanted] == pytest.approx([entry.growth for entry in found.steps])
     else:
         assert [(-entry.growth, entry.step) for entry in found.steps] == wanted
-        assert all(program.code.dst[entry.step - 1] == entry.register for entry in found.steps)
+        states = trace(program, ring, np.stack([a, b]))
+        for entry in found.steps:
+            assert program.code.dst[entry.step - 1] == entry.register
+            assert states[entry.step, :, entry.register].tolist() == [entry.a, entry.b]
 
 
 def test_divergence_of_long_programs_comes_in_pieces():
@@ -315,14 +318,14 @@ def test_divergence_of_long_programs_comes_in_pieces():
     program = Program(2, ("a",), (Fraction(1),), (Input(0), Weight(0)), code, (Output("y", 0, length),))
     found = divergence(program, Modular(32), np.array([3]), np.array([7]))
     assert found.first == 1
-    assert [tuple(entry) for entry in found.steps] == [(step + 1, 0, 4) for step in (0, 4094, 4095, 4096, 9000)]
+    assert [entry[:3] for entry in found.steps] == [(step + 1, 0, 4) for step in (0, 4094, 4095, 4096, 9000)]
 
 
 def test_a_restart_brings_the_runs_together_again():
     outputs = (Output("y", 0, 1, restart=True), Output("z", 0, 2))
     program = Program(2, ("a",), (), (Input(0),), Columns.of([0, 0], [1, 1], [1, 1], [0, 0]), outputs)
     found = divergence(program, EXACT, EXACT.encode_all([3]), EXACT.encode_all([7]))
-    assert found == (1, [(1, 0, 4), (2, 0, 4)])
+    assert found == (1, [(1, 0, 4, 3, 7), (2, 0, 4, 3, 7)])
 
 
 def test_equal_inputs_never_part():
