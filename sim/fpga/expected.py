@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from skinny.hdl.core import Core
-from skinny.model.isa import Words, index_bits
-from skinny.model.rings import Boolean, FixedPoint, PrimeField
+from skinny.model.assemble import Image
+from skinny.model.isa import CoreConfig, Words, index_bits
+from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
 
@@ -22,18 +23,22 @@ class Expected:
     block_ram: range
 
 
-def expected_cells(core: Core, device: Device) -> Expected:
-    """For ``core`` on ``device``. All memories of a core are made of block RAM."""
-    config = core.config
+def expected_cells(
+    config: CoreConfig, device: Device, *, target: str = "generic", rom: Image | None = None
+) -> Expected:
+    """For a core of ``config`` on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
+    anything but that image."""
     program, weights = (config.word_bits, config.depth), (config.bits, config.weights)
     inputs = (config.bits, 2 << (index_bits(config.threads) + index_bits(config.inputs)))
     results = (config.bits + 2, config.fifo)
-    most = least = sum(_blocks(core, device, *memory) for memory in (program, weights, inputs, results))
-    if core.rom and core.image is not None:
+    # Instantiated block RAMs are never 36 bits wide.
+    shapes = [shape for shape in device.family.shapes if shape[0] <= 18 or target == "generic"]
+    most = least = sum(_blocks(shapes, *memory) for memory in (program, weights, inputs, results))
+    if rom is not None:
         # Bits that are the same in all words that a memory will ever hold may be made constant.
-        for (bits, depth), words in ((program, core.image.words), (weights, core.image.weights)):
-            least += _blocks(core, device, _differing(words, depth), depth) - _blocks(core, device, bits, depth)
-    return Expected(_multipliers(core, device), range(least, most + 1))
+        for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
+            least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
+    return Expected(_multipliers(config.ring, device), range(least, most + 1))
 
 
 def _differing(words: Words, depth: int) -> int:
@@ -42,14 +47,12 @@ def _differing(words: Words, depth: int) -> int:
     return int(np.bitwise_or.reduce(held ^ held[0])).bit_count()
 
 
-def _blocks(core: Core, device: Device, bits: int, depth: int) -> int:
-    """Block RAMs of a memory, in the best of their shapes; instantiated ones are never 36 bits wide."""
-    shapes = [(wide, deep) for wide, deep in device.family.shapes if wide <= 18 or core.target.cells is None]
+def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
+    """Block RAMs of a memory, in the best of their shapes."""
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
 
 
-def _multipliers(core: Core, device: Device) -> range:
-    ring = core.config.ring
+def _multipliers(ring: Ring, device: Device) -> range:
     if not device.multipliers or isinstance(ring, Boolean):
         return range(0, 1)
     product = ring.bits + {FixedPoint: getattr(ring, "frac", 0), PrimeField: ring.bits}.get(type(ring), 0)
