@@ -4,7 +4,8 @@ from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from skinny.model.assemble import Image
-from skinny.model.isa import CoreConfig
+from skinny.model.isa import CoreConfig, index_bits
+from skinny.model.segments import Lane
 
 from .datapath import Datapath
 from .decoder import Decoder, control_layout
@@ -35,6 +36,9 @@ class Core(wiring.Component):
         Initial contents of the memories and settings; nothing useful without one until a program is loaded.
     rom : bool
         The image is all the core ever holds: memories have no write port, and there is no port ``load``.
+    lane : Lane or None
+        The core is a lane of an engine (:mod:`skinny.hdl.engine`): a batch has ``lane.vectors`` vectors, each run by
+        ``lane.spread`` threads; with several of them a run begins with their unit vectors.
 
     Members
     -------
@@ -54,6 +58,8 @@ class Core(wiring.Component):
         Rises a cycle after the first faulty retirement; falls with reset or with a write at ``load``.
     busy : Out(1)
         Instructions are in the pipeline; ``load`` is ready while it is low.
+    able, count, hold, drained : Out(1), Out, In(1), Out(1)
+        Of a lane: a batch could start; its last thread; none may start; nothing runs and no result waits.
 
     Raises
     ------
@@ -61,7 +67,7 @@ class Core(wiring.Component):
         The image was made for another configuration; ``rom`` without an image.
     """
 
-    def __init__(self, config: CoreConfig, image: Image | None = None, *, rom: bool = False):
+    def __init__(self, config: CoreConfig, image: Image | None = None, *, rom: bool = False, lane: Lane | None = None):
         if image is not None and image.config != config:
             raise ValueError(f"the image must be made for {config!r}, not {image.config!r}")
         if rom and image is None:
@@ -69,6 +75,7 @@ class Core(wiring.Component):
         self.config = config
         self.image = image
         self.rom = rom
+        self.lane = lane
         ports = {
             "i": In(stream.Signature(input_layout(config))),
             "o": Out(stream.Signature(result_layout(config))),
@@ -79,6 +86,8 @@ class Core(wiring.Component):
         }
         if rom:
             del ports["load"]
+        if lane is not None:
+            ports |= {"able": Out(1), "count": Out(index_bits(config.threads)), "hold": In(1), "drained": Out(1)}
         super().__init__(ports)
 
     def elaborate(self, platform):
@@ -89,8 +98,8 @@ class Core(wiring.Component):
         m.submodules.store = store = Store(config, self.image, self.rom)
         m.submodules.sequencer = sequencer = Sequencer(config)
         m.submodules.decoder = decoder = Decoder(config)
-        m.submodules.inputs = inputs = InputBuffer(config)
-        m.submodules.datapath = datapath = Datapath(config)
+        m.submodules.inputs = inputs = InputBuffer(config, self.lane)
+        m.submodules.datapath = datapath = Datapath(config, self.lane)
         m.submodules.results = results = ResultFIFO(config)
         connect(m, flipped(self.i), inputs.i)
         connect(m, results.o, flipped(self.o))
@@ -159,4 +168,13 @@ class Core(wiring.Component):
             ]
             with m.If(store.write):
                 m.d.sync += self.fault.eq(0)
+        if self.lane is not None:
+            # All lanes start together, so the engine decides, not the lane's own load port.
+            running = sequencer.tag.live & ~sequencer.done
+            m.d.comb += [
+                self.able.eq(sequencer.full & sequencer.room & ~running),
+                self.count.eq(sequencer.count),
+                self.drained.eq(drained),
+                sequencer.hold.eq(self.hold),
+            ]
         return m

@@ -8,6 +8,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig
+from skinny.model.segments import Lane
 
 from .arithmetic import Arithmetic
 from .decoder import control_layout
@@ -27,6 +28,12 @@ class Datapath(wiring.Component):
     of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
     the result takes its place, and the thread is back at stage 2 together with its next instruction.
 
+    Parameters
+    ----------
+    config : CoreConfig
+    lane : Lane or None
+        With several threads a vector, a run begins with their unit vectors; restarts take the start vector.
+
     Members
     -------
     tag, control, x, weight : In
@@ -39,8 +46,9 @@ class Datapath(wiring.Component):
         Some instruction of a batch is inside.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, lane: Lane | None = None):
         self.config = config
+        self.units = lane is not None and lane.spread > 1
         super().__init__(
             {
                 "tag": In(tag_layout(config)),
@@ -126,7 +134,13 @@ class Datapath(wiring.Component):
             new = Mux(write, result, old)
             if not is_sum:
                 start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
-                m.d.sync += start.eq(Mux(begin, self.start[index], 0))
+                taken = Mux(begin, self.start[index], 0)
+                if self.units:
+                    mine = Cat(
+                        tags[0].thread == thread for thread in range(index, self.config.threads, self.config.width)
+                    )
+                    taken = Mux(tags[0].first, Mux(mine.any(), self.config.one, 0), taken)
+                m.d.sync += start.eq(taken)
                 new = new | start
             else:
                 m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))

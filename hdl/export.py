@@ -23,6 +23,7 @@ from skinny.model.rings import Array, Boolean
 from skinny.model.storage import write_file
 
 from .core import Core
+from .engine import ParallelEngine
 from .testbench import bench_text
 
 __all__ = ["TOP", "Pins", "design_files", "export", "manifest", "to_verilog"]
@@ -32,7 +33,7 @@ TOP = "skinny_core"
 
 
 class Pins(wiring.Component):
-    """A core with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
+    """A core or engine with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
 
     Members
     -------
@@ -40,7 +41,7 @@ class Pins(wiring.Component):
         The ports of ``core``, the fields of payloads apart.
     """
 
-    def __init__(self, core: Core):
+    def __init__(self, core: Core | ParallelEngine):
         self.core = core
         self._inner: dict[str, Value] = {}
         members: dict[str, Member] = {}
@@ -73,7 +74,7 @@ def _fields(payload: data.View) -> list[tuple[str, Value]]:
     return [(name, Value.cast(payload[name])) for name, _ in payload.shape()]
 
 
-def to_verilog(core: Core | Pins, name: str = TOP) -> str:
+def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
     """The Verilog text of ``core``: the same for the same design, whenever and wherever it is written."""
     pins = core if isinstance(core, Pins) else Pins(core)
     text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)

@@ -1,10 +1,11 @@
 """The input buffer: one batch is read while the next streams in."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
+from skinny.model.segments import Lane
 
 from .layout import input_layout
 
@@ -16,6 +17,12 @@ class InputBuffer(wiring.Component):
 
     Latency: a word is in memory the cycle after it was accepted, ``full`` rises the cycle after the last word of a
     batch. Throughput one word a cycle. Back-pressure: ``i`` is not ready while the bank to be filled next is full.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    lane : Lane or None
+        Banks of ``lane.vectors`` vectors, each read by ``lane.spread`` threads.
 
     Members
     -------
@@ -34,8 +41,9 @@ class InputBuffer(wiring.Component):
         Bank ``bank`` is read no more.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, lane: Lane | None = None):
         self.config = config
+        self.lane = lane
         thread = index_bits(config.threads)
         super().__init__(
             {
@@ -56,24 +64,31 @@ class InputBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        words = 1 << (1 + len(self.thread) + len(self.u))
+        lane = self.lane or Lane(config.threads, 1)
+        vector_bits = (lane.vectors - 1).bit_length() if self.lane else len(self.thread)
+        words = 1 << (1 + vector_bits + len(self.u))
         m.submodules.memory = memory = Memory(shape=config.bits, depth=words, init=[])
         write = memory.write_port()
         read = memory.read_port()
-        m.d.comb += [read.addr.eq(Cat(self.u, self.thread, self.bank)), read.en.eq(1), self.x.eq(read.data)]
+        reader = self.thread
+        if lane.spread > 1:
+            reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
+        address = Cat(self.u, reader[:vector_bits], self.bank)
+        m.d.comb += [read.addr.eq(address), read.en.eq(1), self.x.eq(read.data)]
 
         # A bank is occupied until it is read no more, but its batch is begun once: a short program may be through both
         # banks before the first is released.
         occupied = Signal(2)
         full = Signal(2)
-        counts = [Signal.like(self.count, reset_less=True, name=f"count{bank}") for bank in range(2)]
+        counts = [Signal(vector_bits, reset_less=True, name=f"count{bank}") for bank in range(2)]
+        count = Mux(self.next, counts[1], counts[0])
         m.d.comb += [
             self.full.eq(full.bit_select(self.next, 1)),
-            self.count.eq(Mux(self.next, counts[1], counts[0])),
+            self.count.eq(count if lane.spread == 1 else (count + 1) * lane.spread - 1),
         ]
 
         bank = Signal()
-        thread = Signal.like(self.thread)
+        thread = Signal(vector_bits)
         u = Signal.like(self.u)
         accept = Signal()
         vector_end = Signal()
@@ -82,7 +97,7 @@ class InputBuffer(wiring.Component):
             self.i.ready.eq(~occupied.bit_select(bank, 1)),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
-            batch_end.eq(vector_end & (self.i.p.last | (thread == config.threads - 1))),
+            batch_end.eq(vector_end & (self.i.p.last | (thread == lane.vectors - 1))),
             write.addr.eq(Cat(u, thread, bank)),
             write.data.eq(self.i.p.data),
             write.en.eq(accept),
