@@ -131,7 +131,7 @@ class ParallelEngine(wiring.Component):
             for address, (bits, value) in enumerate(zip(widths, values, strict=True))
         ]
         batches, sent, folded = settings[0], settings[1::2], settings[2::2]
-        waiting = Signal.like(batches)
+        waiting = Signal(len(batches))
         m.d.comb += fold.room.eq(waiting != batches)
         m.d.comb += [fold.sent[number].eq(value) for number, value in enumerate(sent)]
         m.d.comb += [fold.folded[number].eq(value) for number, value in enumerate(folded)]

@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .assemble import Image
 from .golden import input_lanes, instructions, run, scalars
 from .rings import Array, FixedPoint, Ring
 from .segments import EngineImage
 
-__all__ = ["distance", "fold_column", "run_lanes"]
+__all__ = ["distance", "fold_column", "run_image", "run_lanes"]
 
 
 def fold_column(ring: Ring, vector: Array, column: Array, sign: int) -> Array:
@@ -29,6 +30,13 @@ def fold_column(ring: Ring, vector: Array, column: Array, sign: int) -> Array:
 def run_lanes(image: EngineImage, elements: Array) -> Array:
     """The outputs of the engine for ``elements`` of shape ``(batch, inputs)``, of shape ``(batch, outputs)``."""
     return np.concatenate([sent for sent, _ in _lanes(image, elements)], axis=1)
+
+
+def run_image(image: Image | EngineImage, elements: Array) -> Array:
+    """The outputs of the core or the engine that holds ``image``, of shape ``(batch, outputs)``."""
+    if isinstance(image, EngineImage):
+        return run_lanes(image, elements)
+    return run(image.program, image.config.ring, elements).outputs
 
 
 def _lanes(image: EngineImage, elements: Array) -> list[tuple[Array, Array]]:

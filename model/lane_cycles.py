@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .assemble import Image
 from .cycles import (
     BUFFER_DELAY,
     FIFO_DELAY,
@@ -24,13 +25,14 @@ from .cycles import (
     retire_delay,
     retirements,
     ring_lanes,
+    schedule,
     start_cycle,
 )
 from .fold import fold_column
 from .isa import CoreConfig, Op, Words
 from .segments import EngineImage
 
-__all__ = ["Prediction", "fold_stages", "predict"]
+__all__ = ["Prediction", "fold_stages", "latency", "plan", "predict"]
 
 Marks = NDArray[np.bool_]
 
@@ -74,10 +76,10 @@ def predict(
     """What the engine does with batches of ``sizes`` vectors, hardware words of shape ``(vectors, image.vector)``;
     ``gaps`` and ``stalls`` as for :func:`skinny.model.cycles.schedule`."""
     runs = _execute(image, vectors)
-    plan = _schedule(image, sizes, gaps, stalls)
+    when = plan(image, sizes, gaps, stalls)
     retired = [
         retirements(
-            lane, execution, plan.starts.tolist(), [size * image.hardware.lane(number).spread for size in sizes]
+            lane, execution, when.starts.tolist(), [size * image.hardware.lane(number).spread for size in sizes]
         )
         for number, (lane, execution) in enumerate(zip(image.lanes, runs, strict=True))
     ]
@@ -92,7 +94,13 @@ def predict(
         for vector in range(first, first + size)
     ]
     places = tuple(np.array(order, dtype=np.int64).reshape(-1, 2).T)
-    return Prediction(plan, retired, data[places], lasts[places], faults[places])
+    return Prediction(when, retired, data[places], lasts[places], faults[places])
+
+
+def latency(image: Image | EngineImage) -> int:
+    """Cycles from the acceptance of the last input word of a full batch to its last result, from idle."""
+    when = plan(image, [image.batch])
+    return int(when.taken[-1] - when.accepted[-1])
 
 
 def _execute(image: EngineImage, vectors: Words) -> list[Execution]:
@@ -134,9 +142,15 @@ def _fold(image: EngineImage, runs: Sequence[Execution]) -> tuple[Words, Marks]:
     return np.array(data), np.array(faults)
 
 
-def _schedule(
-    image: EngineImage, sizes: Sequence[int], gaps: Sequence[int] | None, stalls: Sequence[int] | None
+def plan(
+    image: Image | EngineImage,
+    sizes: Sequence[int],
+    gaps: Sequence[int] | None = None,
+    stalls: Sequence[int] | None = None,
 ) -> Schedule:
+    """When everything happens, from cycle 0 after reset, in a core or an engine; see :func:`.cycles.schedule`."""
+    if isinstance(image, Image):
+        return schedule(image, sizes, gaps, stalls)
     config = image.config
     turns = len(image) * config.threads
     emits = [np.flatnonzero(config.decode(lane.words)["op"] == Op.EMIT).tolist() for lane in image.lanes]
