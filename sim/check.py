@@ -17,7 +17,7 @@ from skinny.model import cycles
 from skinny.model.assemble import Image
 from skinny.model.isa import APPLIES, ATTENDS, Words
 from skinny.model.lane_cycles import predict
-from skinny.model.rings import Array, Boolean, PrimeField, Ring
+from skinny.model.rings import Array, Boolean, FixedPoint, PrimeField, Ring
 from skinny.model.segments import EngineImage
 
 __all__ = [
@@ -167,7 +167,8 @@ def _listed(waits: NDArray[np.int64] | None) -> list[int] | None:
 
 
 def random_elements(rng: np.random.Generator, ring: Ring, shape: tuple[int, ...]) -> Array:
-    """Elements spread over the whole ring; one in eight is an extreme one: the least, the greatest, zero, one."""
+    """Elements spread over the whole ring; one in eight is an extreme one: the least, the greatest, zero, one (where a
+    fixed-point format has it)."""
     if isinstance(ring, Boolean):
         return rng.integers(0, 2, shape).astype(ring.element_dtype)
     if isinstance(ring, PrimeField):
@@ -175,7 +176,8 @@ def random_elements(rng: np.random.Generator, ring: Ring, shape: tuple[int, ...]
     else:
         low, high = -(1 << (ring.bits - 1)), 1 << (ring.bits - 1)
     out = rng.integers(low, high, shape)
-    extremes = rng.choice(np.array([low, high - 1, 0, ring.encode(1)], dtype=np.int64), shape)
+    one = min(high - 1, 1 << ring.frac if isinstance(ring, FixedPoint) else 1)
+    extremes = rng.choice(np.array([low, high - 1, 0, one], dtype=np.int64), shape)
     return np.where(rng.random(shape) < 1 / 8, extremes, out)
 
 
