@@ -8,12 +8,13 @@ from skinny.model.isa import CoreConfig, index_bits
 from skinny.model.segments import Lane
 
 from .datapath import Datapath
-from .decoder import Decoder, control_layout
+from .decoder import Decoder
 from .inputs import InputBuffer
 from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
 from .results import ResultFIFO
 from .sequencer import Sequencer, tag_layout
 from .store import Store
+from .target import TARGETS
 
 __all__ = ["Core"]
 
@@ -35,7 +36,9 @@ class Core(wiring.Component):
     image : Image or None
         Initial contents of the memories and settings; nothing useful without one until a program is loaded.
     rom : bool
-        The image is all the core ever holds: memories have no write port, and there is no port ``load``.
+        The image is all the core ever holds: memories are never written, and there is no port ``load``.
+    target : str
+        Whose memories and multiplier (:data:`skinny.hdl.target.TARGETS`): ``generic`` for any device, ``ecp5``.
     lane : Lane or None
         The core is a lane of an engine (:mod:`skinny.hdl.engine`): a batch has ``lane.vectors`` vectors, each run by
         ``lane.spread`` threads; with several of them a run begins with their unit vectors.
@@ -46,7 +49,7 @@ class Core(wiring.Component):
         Vectors, ``vector`` words each, input 0 first. ``last`` on the last word of a vector ends the batch with fewer
         than ``threads`` vectors; on other words it means nothing.
     o : Out(stream of result_layout)
-        Results: for each emit of the program, one word a thread in order. A word is valid two cycles after its
+        Results: for each emit of the program, one word a thread in order. A word is valid three cycles after its
         instruction retires, or a cycle after the word before it was taken.
     load : In(stream of load_layout)
         Writes a program word, a weight, a register of the start vector or a setting (:class:`skinny.model.isa.Space`,
@@ -64,17 +67,28 @@ class Core(wiring.Component):
     Raises
     ------
     ValueError
-        The image was made for another configuration; ``rom`` without an image.
+        The image was made for another configuration; ``rom`` without an image; an unknown target.
     """
 
-    def __init__(self, config: CoreConfig, image: Image | None = None, *, rom: bool = False, lane: Lane | None = None):
+    def __init__(
+        self,
+        config: CoreConfig,
+        image: Image | None = None,
+        *,
+        rom: bool = False,
+        target: str = "generic",
+        lane: Lane | None = None,
+    ):
         if image is not None and image.config != config:
             raise ValueError(f"the image must be made for {config!r}, not {image.config!r}")
         if rom and image is None:
             raise ValueError("a core with rom must be given an image")
+        if target not in TARGETS:
+            raise ValueError(f"the target must be one of {', '.join(TARGETS)}, not {target!r}")
         self.config = config
         self.image = image
         self.rom = rom
+        self.target = TARGETS[target]
         self.lane = lane
         ports = {
             "i": In(stream.Signature(input_layout(config))),
@@ -91,46 +105,44 @@ class Core(wiring.Component):
         super().__init__(ports)
 
     def elaborate(self, platform):
-        # Words are fetched in stages f0 (address), f1 (block RAM), f2 (register). There inputs and weights are
-        # addressed and the word is decoded; the datapath takes over at f3, when the operands leave their memories.
+        # Words are fetched in stages f0 (address), f1 (block RAM), f2 (its output register). There inputs and weights
+        # are addressed; at f3, when they are read, the word is decoded and the datapath takes over.
         m = Module()
         config = self.config
-        m.submodules.store = store = Store(config, self.image, self.rom)
+        m.submodules.store = store = Store(config, self.image, self.rom, self.target)
         m.submodules.sequencer = sequencer = Sequencer(config)
         m.submodules.decoder = decoder = Decoder(config)
-        m.submodules.inputs = inputs = InputBuffer(config, self.lane)
-        m.submodules.datapath = datapath = Datapath(config, self.lane)
-        m.submodules.results = results = ResultFIFO(config)
+        m.submodules.inputs = inputs = InputBuffer(config, self.target, self.lane)
+        m.submodules.datapath = datapath = Datapath(config, self.target, self.lane)
+        m.submodules.results = results = ResultFIFO(config, self.target)
         connect(m, flipped(self.i), inputs.i)
         connect(m, results.o, flipped(self.o))
         connect(m, datapath.retire, flipped(self.retire))
 
         f1_tag, f2_tag, f3_tag = (Signal(tag_layout(config), name=f"f{stage}_tag") for stage in (1, 2, 3))
-        f1_done, f2_done = Signal(), Signal()
-        f2_word = Signal(word_layout(config), reset_less=True)
-        f3_control = Signal(control_layout(config), reset_less=True)
+        f1_done = Signal()
+        f2_done = Signal()
+        f3_word = Signal(word_layout(config), reset_less=True)
         m.d.sync += [
             f1_tag.eq(sequencer.tag),
             f1_done.eq(sequencer.done),
             f2_tag.eq(f1_tag),
             f2_done.eq(f1_done),
-            f2_word.eq(store.word),
             f3_tag.eq(f2_tag),
-            f3_control.eq(decoder.control),
+            f3_word.eq(store.word),
         ]
         m.d.comb += [
             store.pc.eq(sequencer.tag.pc),
-            store.k.eq(f2_word.k),
-            decoder.word.eq(f2_word),
+            store.k.eq(store.word.k),
+            decoder.word.eq(f3_word),
             inputs.last_input.eq(store.last_input),
-            inputs.next.eq(~sequencer.tag.bank),
             inputs.begin.eq(sequencer.start),
             inputs.bank.eq(f2_tag.bank),
             inputs.thread.eq(f2_tag.thread),
-            inputs.u.eq(f2_word.u),
+            inputs.u.eq(store.word.u),
             inputs.release.eq(f2_done),
             datapath.tag.eq(f3_tag),
-            datapath.control.eq(f3_control),
+            datapath.control.eq(decoder.control),
             datapath.x.eq(inputs.x),
             datapath.weight.eq(store.weight),
             datapath.start.eq(store.start),
@@ -138,18 +150,23 @@ class Core(wiring.Component):
             results.word.eq(datapath.result),
         ]
 
+        # Instructions from f1 on, found a cycle before: many inputs on the way to the write ports would be slow.
+        behind = Signal()
+        m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
+
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
         waiting = Signal.like(store.batches)
         drained = Signal()
         m.d.comb += [
-            self.busy.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live),
-            drained.eq(~self.busy & results.empty),
+            self.busy.eq(sequencer.tag.live | behind),
             sequencer.full.eq(inputs.full),
             sequencer.count.eq(inputs.count),
+            sequencer.bank.eq(inputs.begun),
             sequencer.last_word.eq(store.last_word),
             sequencer.room.eq(waiting != store.batches),
         ]
+        m.d.sync += drained.eq(~self.busy & ~sequencer.start & results.empty)
         with m.If(drained):
             m.d.sync += waiting.eq(sequencer.start)
         with m.Elif(sequencer.start & ~results.taken):

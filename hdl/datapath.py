@@ -14,6 +14,7 @@ from .arithmetic import Arithmetic
 from .decoder import control_layout
 from .layout import RetireSignature, result_layout
 from .sequencer import tag_layout
+from .target import TARGETS, Target
 
 __all__ = ["Datapath"]
 
@@ -24,30 +25,34 @@ class Datapath(wiring.Component):
     An instruction retires ``threads + 1`` cycles after it entered; ``threads`` cycles after an instruction the next one
     of the same thread enters, and finds its result. No back-pressure.
 
-    Stage 0: operands leave the block RAM. 1: they are registered. 2: the scalar is chosen, but for ``S``. Here the ring
-    of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
+    Stage 0: operands are read. 1: they are at ``x`` and ``weight``. 2: the scalar is chosen, but for ``S``. Here the
+    ring of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
     the result takes its place, and the thread is back at stage 2 together with its next instruction.
 
     Parameters
     ----------
     config : CoreConfig
+    target : Target
     lane : Lane or None
         With several threads a vector, a run begins with their unit vectors; restarts take the start vector.
 
     Members
     -------
-    tag, control, x, weight : In
-        The instruction and its operands.
+    tag, control : In
+        The instruction.
+    x, weight : In
+        Its operands, a cycle later.
     start : In(array of width words)
     retire : Out(RetireSignature)
     push, result : Out
         The word an ``EMIT`` sends, in the cycle it retires.
     live : Out(1)
-        Some instruction of a batch is inside.
+        Some instruction of a batch is inside and will be in the next cycle.
     """
 
-    def __init__(self, config: CoreConfig, lane: Lane | None = None):
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
         self.config = config
+        self.target = target
         self.units = lane is not None and lane.spread > 1
         super().__init__(
             {
@@ -72,7 +77,7 @@ class Datapath(wiring.Component):
             tags.append(Signal(tag_layout(config), name=f"t{stage}_tag"))
             controls.append(Signal(control_layout(config), name=f"t{stage}_control", reset_less=True))
             m.d.sync += [tags[-1].eq(tags[-2]), controls[-1].eq(controls[-2])]
-        m.d.comb += self.live.eq(Cat(tag.live for tag in tags).any())
+        m.d.comb += self.live.eq(Cat(tag.live for tag in tags[:-1]).any())
 
         # The state of the thread at stage 2, then of the one at stage 3, and so on; the accumulator comes last.
         state = [
@@ -81,30 +86,22 @@ class Datapath(wiring.Component):
         ]
         here = [places[0] for places in state]
 
-        names = ("x1", "w1", "scalar", "w2", "s2")
-        x1, w1, scalar, w2, s2 = (Signal(config.bits, reset_less=True, name=name) for name in names)
-        chosen = Mux(controls[1].one, config.one, Mux(controls[1].weight, w1, x1))
-        m.d.sync += [x1.eq(self.x), w1.eq(self.weight), scalar.eq(Mux(controls[1].zero, 0, chosen))]
+        scalar, w2, s2 = (Signal(config.bits, reset_less=True, name=name) for name in ("scalar", "w2", "s2"))
+        chosen = Mux(controls[1].one, config.one, Mux(controls[1].weight, self.weight, self.x))
+        m.d.sync += scalar.eq(Mux(controls[1].zero, 0, chosen))
         if config.attention:
-            m.d.sync += w2.eq(Mux(controls[1].source.any(), 0, w1))
+            m.d.sync += w2.eq(Mux(controls[1].source.any(), 0, self.weight))
 
         # Registers are gated by their select bits and joined by OR with the weight or the accumulator, gated a
         # stage earlier: two LUTs a bit for three registers.
-        a, b, acc, neg = Signal(config.bits), Signal(config.bits), Signal(config.bits), Signal()
+        stages = config.threads - 1
+        m.submodules.arithmetic = unit = Arithmetic(config.ring, config.bits, stages, self.target.multiplier)
         m.d.comb += [
-            a.eq(Mux(controls[2].sum, here[-1], scalar) if config.attention else scalar),
-            b.eq(_gated(here, controls[2].source) | w2),
-            acc.eq(_gated(here, controls[2].onto[: config.width]) | s2),
-            neg.eq(controls[2].neg),
+            unit.a.eq(Mux(controls[2].sum, here[-1], scalar) if config.attention else scalar),
+            unit.b.eq(_gated(here, controls[2].source) | w2),
+            unit.acc.eq(_gated(here, controls[2].onto[: config.width]) | s2),
+            unit.neg.eq(controls[2].neg),
         ]
-
-        m.submodules.arithmetic = unit = Arithmetic(config.ring, config.bits, config.stages)
-        for port, operand in ((unit.a, a), (unit.b, b), (unit.acc, acc), (unit.neg, neg)):
-            if config.operand_registers:
-                held = Signal.like(operand, reset_less=True)
-                m.d.sync += held.eq(operand)
-                operand = held
-            m.d.comb += port.eq(operand)
 
         self._write_back(m, state, s2, unit.o, tags, controls)
         self._report(m, unit.o, self._differs(m, here), tags, controls)
@@ -113,7 +110,8 @@ class Datapath(wiring.Component):
     def _write_back(self, m, state, s2, result, tags, controls):
         # A register takes the result, keeps its value or, at the start of a run, takes the start vector. So that one
         # LUT a bit is enough, the old value is cleared a stage earlier (the register's own reset), the start vector is
-        # gated a stage earlier (likewise), and both are joined by OR.
+        # gated a stage earlier (likewise), and both are joined by OR. A single thread has no stage earlier; but there
+        # the register's own enable and, if the start vector is constant, its reset do everything.
         end = self.config.threads + 1
         restart = tags[0].first | controls[end - 1].restart
         for index, places in enumerate(state):
@@ -124,27 +122,26 @@ class Datapath(wiring.Component):
             m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]
             old = places[-1]
-            if self.config.threads > 1:
-                with m.If(begin):
-                    m.d.sync += old.eq(0)
-            else:
+            new = Mux(write, result, old)
+            if self.config.threads == 1:
                 clear = Signal(reset_less=True, name=f"clear{index}")
                 m.d.sync += clear.eq(begin)
-                old = Mux(clear, 0, old)
-            new = Mux(write, result, old)
-            if not is_sum:
-                start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
-                taken = Mux(begin, self.start[index], 0)
-                if self.units:
-                    mine = Cat(
-                        tags[0].thread == thread for thread in range(index, self.config.threads, self.config.width)
-                    )
-                    taken = Mux(tags[0].first, Mux(mine.any(), self.config.one, 0), taken)
-                m.d.sync += start.eq(taken)
-                new = new | start
+                new = Mux(clear, 0 if is_sum else self.start[index], new)
             else:
-                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
+                with m.If(begin):
+                    m.d.sync += old.eq(0)
+                if not is_sum:
+                    start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
+                    value = Mux(begin, self.start[index], 0)
+                    if self.units:
+                        threads = range(index, self.config.threads, self.config.width)
+                        mine = Cat(tags[0].thread == thread for thread in threads).any()
+                        value = Mux(tags[0].first, Mux(mine, self.config.one, 0), value)
+                    m.d.sync += start.eq(value)
+                    new = new | start
             m.d.sync += places[0].eq(new)
+            if is_sum:
+                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
 
     def _differs(self, m, here):
         """Whether the registers differ from the start vector, for the thread at the last stage."""

@@ -15,15 +15,20 @@ from .core import Core
 from .fold import Fold
 from .layout import RetireSignature, input_layout, load_layout, result_layout, retire_port
 from .results import ResultFIFO
+from .target import TARGETS
 
 __all__ = ["ParallelEngine", "component"]
 
 
 def component(
-    config: CoreConfig | EngineConfig, image: Image | EngineImage | None = None, *, rom: bool = False
+    config: CoreConfig | EngineConfig,
+    image: Image | EngineImage | None = None,
+    *,
+    rom: bool = False,
+    target: str = "generic",
 ) -> "Core | ParallelEngine":
     """The core or the engine of ``config``."""
-    return (ParallelEngine if isinstance(config, EngineConfig) else Core)(config, image, rom=rom)
+    return (ParallelEngine if isinstance(config, EngineConfig) else Core)(config, image, rom=rom, target=target)
 
 
 class ParallelEngine(wiring.Component):
@@ -46,6 +51,8 @@ class ParallelEngine(wiring.Component):
         Initial contents of the memories and settings.
     rom : bool
         The image is all the engine ever holds; there is no port ``load``.
+    target : str
+        As that of a core.
 
     Members
     -------
@@ -59,17 +66,23 @@ class ParallelEngine(wiring.Component):
     Raises
     ------
     ValueError
-        The image was made for another configuration; ``rom`` without an image.
+        The image was made for another configuration; ``rom`` without an image; an unknown target.
     """
 
-    def __init__(self, config: EngineConfig, image: EngineImage | None = None, *, rom: bool = False):
+    def __init__(
+        self, config: EngineConfig, image: EngineImage | None = None, *, rom: bool = False, target: str = "generic"
+    ):
         if image is not None and image.hardware != config:
             raise ValueError(f"the image must be made for {config!r}, not {image.hardware!r}")
         if rom and image is None:
             raise ValueError("an engine with rom must be given an image")
+        if target not in TARGETS:
+            raise ValueError(f"the target must be one of {', '.join(TARGETS)}, not {target!r}")
         self.config = config
         self.image = image
         self.rom = rom
+        self.target = TARGETS[target]
+        self.target_name = target
         core = config.core
         ports = {
             "i": In(stream.Signature(input_layout(core))),
@@ -89,12 +102,12 @@ class ParallelEngine(wiring.Component):
         lanes = []
         for number in range(config.cores):
             image = self.image and self.image.lanes[number]
-            lane = Core(config.core, image, rom=self.rom, lane=config.lane(number))
+            lane = Core(config.core, image, rom=self.rom, target=self.target_name, lane=config.lane(number))
             m.submodules[f"lane{number}"] = lane
             connect(m, lane.retire, flipped(getattr(self, retire_port(number))))
             lanes.append(lane)
-        m.submodules.fold = fold = Fold(config)
-        m.submodules.results = results = ResultFIFO(config.core)
+        m.submodules.fold = fold = Fold(config, self.target)
+        m.submodules.results = results = ResultFIFO(config.core, self.target)
         connect(m, results.o, flipped(self.o))
 
         # A word is taken when all lanes can, a batch starts when all lanes can.

@@ -10,6 +10,7 @@ from skinny.model.segments import EngineConfig
 
 from .arithmetic import Arithmetic
 from .layout import result_layout
+from .target import TARGETS, Target
 
 __all__ = ["Fold"]
 
@@ -41,8 +42,9 @@ class Fold(wiring.Component):
         A batch is being read, or values are on their way.
     """
 
-    def __init__(self, config: EngineConfig):
+    def __init__(self, config: EngineConfig, target: Target = TARGETS["generic"]):
         self.config = config
+        self.target = target
         super().__init__(
             {
                 "lanes": In(stream.Signature(result_layout(config.core))).array(config.cores),
@@ -134,7 +136,7 @@ class Fold(wiring.Component):
         one, sign = config.unit
         known = Array(Array(entry for entry in row) for row in entries)[vector][unit]
         a, b = Signal(core.bits, reset_less=True), Signal(core.bits, reset_less=True)
-        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, fold_stages(core))
+        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, fold_stages(core), self.target.multiplier)
         total = Signal(core.bits, reset_less=True)
         m.d.sync += [
             a.eq(Mux(is_folded, known, Mux(unit == 0, one, 0))),

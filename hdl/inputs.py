@@ -2,12 +2,12 @@
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
 from skinny.model.segments import Lane
 
 from .layout import input_layout
+from .target import TARGETS, Target
 
 __all__ = ["InputBuffer"]
 
@@ -21,6 +21,7 @@ class InputBuffer(wiring.Component):
     Parameters
     ----------
     config : CoreConfig
+    target : Target
     lane : Lane or None
         Banks of ``lane.vectors`` vectors, each read by ``lane.spread`` threads.
 
@@ -29,20 +30,23 @@ class InputBuffer(wiring.Component):
     i : In(stream of input_layout)
     last_input : In
         Words of a vector, less one.
-    next, full, count : In, Out, Out
-        The bank to be read next; whether it holds a batch that was not begun; the last thread of that.
+    full, count : Out
+        There is a batch that was not begun; its last thread.
     begin : In(1)
-        The batch in bank ``next`` is begun.
+        That batch is begun.
+    begun : Out(1)
+        The bank of the batch that was begun last.
     bank, thread, u : In
         What to read.
     x : Out(bits)
-        The input, a cycle later (block RAM).
+        The input, two cycles later (block RAM and its output register).
     release : In(1)
-        Bank ``bank`` is read no more.
+        The oldest batch that was begun is read no more.
     """
 
-    def __init__(self, config: CoreConfig, lane: Lane | None = None):
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
         self.config = config
+        self.target = target
         self.lane = lane
         thread = index_bits(config.threads)
         super().__init__(
@@ -51,8 +55,8 @@ class InputBuffer(wiring.Component):
                 "last_input": In(index_bits(config.inputs)),
                 "full": Out(1),
                 "count": Out(thread),
-                "next": In(1),
                 "begin": In(1),
+                "begun": Out(1),
                 "bank": In(1),
                 "thread": In(thread),
                 "u": In(index_bits(config.inputs)),
@@ -67,55 +71,60 @@ class InputBuffer(wiring.Component):
         lane = self.lane or Lane(config.threads, 1)
         vector_bits = (lane.vectors - 1).bit_length() if self.lane else len(self.thread)
         words = 1 << (1 + vector_bits + len(self.u))
-        m.submodules.memory = memory = Memory(shape=config.bits, depth=words, init=[])
-        write = memory.write_port()
-        read = memory.read_port()
+        m.submodules.memory = memory = self.target.memory(config.bits, words, [])
         reader = self.thread
         if lane.spread > 1:
             reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
-        address = Cat(self.u, reader[:vector_bits], self.bank)
-        m.d.comb += [read.addr.eq(address), read.en.eq(1), self.x.eq(read.data)]
-
-        # A bank is occupied until it is read no more, but its batch is begun once: a short program may be through both
-        # banks before the first is released.
-        occupied = Signal(2)
-        full = Signal(2)
-        counts = [Signal(vector_bits, reset_less=True, name=f"count{bank}") for bank in range(2)]
-        count = Mux(self.next, counts[1], counts[0])
         m.d.comb += [
-            self.full.eq(full.bit_select(self.next, 1)),
-            self.count.eq(count if lane.spread == 1 else (count + 1) * lane.spread - 1),
+            memory.addr.eq(Cat(self.u, reader[:vector_bits], self.bank)),
+            memory.fetch.eq(1),
+            memory.take.eq(1),
+            self.x.eq(memory.data),
         ]
 
-        bank = Signal()
+        # How many batches, modulo 4, came in and were begun; the lowest bit is the bank of the next one.
+        filled = Signal(2)
+        taken = Signal(2)
+        # One bank or both are in use, from the end of a batch to its release: a short program may have begun both.
+        one = Signal()
+        both = Signal()
+        counts = [Signal(vector_bits, reset_less=True, name=f"count{bank}") for bank in range(2)]
+        count = Mux(taken[0], counts[1], counts[0])
+        m.d.comb += [
+            self.full.eq(filled != taken),
+            self.count.eq(count if lane.spread == 1 else (count + 1) * lane.spread - 1),
+            self.begun.eq(~taken[0]),
+        ]
+        m.d.sync += taken.eq(taken + self.begin)
+
         thread = Signal(vector_bits)
         u = Signal.like(self.u)
         accept = Signal()
         vector_end = Signal()
         batch_end = Signal()
         m.d.comb += [
-            self.i.ready.eq(~occupied.bit_select(bank, 1)),
+            self.i.ready.eq(~both),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == lane.vectors - 1))),
-            write.addr.eq(Cat(u, thread, bank)),
-            write.data.eq(self.i.p.data),
-            write.en.eq(accept),
+            memory.write.eq(accept),
+            memory.write_addr.eq(Cat(u, thread, filled[0])),
+            memory.write_data.eq(self.i.p.data),
+        ]
+        m.d.sync += [
+            one.eq(batch_end | (one & (both | ~self.release))),
+            both.eq(~self.release & (both | (one & batch_end))),
         ]
         with m.If(vector_end):
             m.d.sync += u.eq(0)
         with m.Elif(accept):
             m.d.sync += u.eq(u + 1)
         with m.If(batch_end):
-            m.d.sync += [thread.eq(0), bank.eq(~bank)]
+            m.d.sync += [thread.eq(0), filled.eq(filled + 1)]
         with m.Elif(vector_end):
             m.d.sync += thread.eq(thread + 1)
-
-        for which in range(2):
-            with m.If(batch_end & (bank == which)):
-                m.d.sync += [occupied[which].eq(1), full[which].eq(1), counts[which].eq(thread)]
-            with m.If(self.begin & (self.next == which)):
-                m.d.sync += full[which].eq(0)
-            with m.If(self.release & (self.bank == which)):
-                m.d.sync += occupied[which].eq(0)
+        # While a bank is being filled its count follows, so that the last thread is there at the end.
+        for bank, count in enumerate(counts):
+            with m.If(self.i.ready & (filled[0] == bank)):
+                m.d.sync += count.eq(thread)
         return m

@@ -2,11 +2,11 @@
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
 
 from .layout import result_layout
+from .target import TARGETS, Target
 
 __all__ = ["ResultFIFO"]
 
@@ -14,20 +14,26 @@ __all__ = ["ResultFIFO"]
 class ResultFIFO(wiring.Component):
     """A FIFO of ``fifo`` words that is never full: the core starts a batch only when its results have room.
 
-    Latency two cycles from ``push`` to ``o.valid``; throughput one word a cycle; no back-pressure on ``push``.
+    Latency three cycles from ``push`` to ``o.valid``; throughput one word a cycle; no back-pressure on ``push``.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    target : Target
 
     Members
     -------
     push, word : In
     o : Out(stream of result_layout)
     taken : Out(1)
-        The last result of a batch is taken.
+        The last result of a batch was taken a cycle ago.
     empty : Out(1)
         No word waits.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
         self.config = config
+        self.target = target
         super().__init__(
             {
                 "push": In(1),
@@ -39,29 +45,31 @@ class ResultFIFO(wiring.Component):
         )
 
     def elaborate(self, platform):
-        # The output register of the block RAM is the word at `o`; it holds while the read port is not enabled.
+        # Two words are outside the memory: one was read, one is at `o`, the output register of the block RAM. Both move
+        # on when the one before them does.
         m = Module()
-        m.submodules.memory = memory = Memory(shape=result_layout(self.config), depth=self.config.fifo, init=[])
-        write = memory.write_port()
-        read = memory.read_port()
+        layout = result_layout(self.config)
+        m.submodules.memory = memory = self.target.memory(layout.size, self.config.fifo, [])
         head = Signal(index_bits(self.config.fifo))
         tail = Signal.like(head)
         some = Signal()
+        fetched = Signal()
         m.d.comb += [
             some.eq(head != tail),
-            read.addr.eq(head),
-            read.en.eq(some & (~self.o.valid | self.o.ready)),
-            self.o.p.eq(read.data),
-            self.taken.eq(self.o.valid & self.o.ready & self.o.p.last),
-            self.empty.eq(~some & ~self.o.valid),
-            write.addr.eq(tail),
-            write.data.eq(self.word),
-            write.en.eq(self.push),
+            memory.addr.eq(head),
+            memory.take.eq(~self.o.valid | self.o.ready),
+            memory.fetch.eq(~fetched | memory.take),
+            self.o.p.eq(memory.data),
+            self.empty.eq(~some & ~fetched & ~self.o.valid),
+            memory.write.eq(self.push),
+            memory.write_addr.eq(tail),
+            memory.write_data.eq(self.word),
         ]
+        m.d.sync += self.taken.eq(self.o.valid & self.o.ready & self.o.p.last)
         with m.If(self.push):
             m.d.sync += tail.eq(tail + 1)
-        with m.If(read.en):
-            m.d.sync += [head.eq(head + 1), self.o.valid.eq(1)]
-        with m.Elif(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
+        with m.If(memory.fetch):
+            m.d.sync += [fetched.eq(some), head.eq(head + some)]
+        with m.If(memory.take):
+            m.d.sync += self.o.valid.eq(fetched)
         return m

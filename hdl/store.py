@@ -2,12 +2,12 @@
 
 from amaranth import Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.assemble import Image
 from skinny.model.isa import MOST_BATCHES, CoreConfig, Setting, Space, index_bits
 
 from .layout import load_layout, word_layout
+from .target import TARGETS, Target
 
 __all__ = ["Store"]
 
@@ -15,8 +15,9 @@ __all__ = ["Store"]
 class Store(wiring.Component):
     """Everything that is the same for all threads and all batches. Reset keeps it, as it keeps memories.
 
-    Latency: ``word`` and ``weight`` follow their addresses by a cycle (block RAM); what is written is there in the next
-    cycle. A write and a read of the same address in one cycle never matter: writes come only while nothing runs.
+    Latency: ``word`` and ``weight`` follow their addresses by two cycles (block RAM and its output register); what is
+    written can be read in the next cycle. A write and a read of the same address in one cycle never matter: writes come
+    only while nothing runs.
 
     Parameters
     ----------
@@ -25,11 +26,12 @@ class Store(wiring.Component):
         Initial contents; without one the settings let no batch start.
     rom : bool
         Never written: the write port does nothing.
+    target : Target
 
     Members
     -------
     write, item : In
-        Write ``item`` (load_layout).
+        Write ``item`` (load_layout). Of its address only the bits that the space needs count.
     pc, word : In, Out(word_layout)
     k, weight : In, Out
     start : Out(array of width words)
@@ -37,10 +39,11 @@ class Store(wiring.Component):
         See :class:`skinny.model.isa.Setting`.
     """
 
-    def __init__(self, config: CoreConfig, image: Image | None, rom: bool):
+    def __init__(self, config: CoreConfig, image: Image | None, rom: bool, target: Target = TARGETS["generic"]):
         self.config = config
         self.image = image
         self.rom = rom
+        self.target = target
         super().__init__(
             {
                 "write": In(1),
@@ -64,28 +67,32 @@ class Store(wiring.Component):
             (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight),
         ):
             contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
-            m.submodules[name] = memory = Memory(shape=bits, depth=depth, init=contents)
-            read = memory.read_port()
-            m.d.comb += [read.addr.eq(address), read.en.eq(1), value.eq(read.data)]
+            m.submodules[name] = memory = self.target.memory(bits, depth, contents)
+            m.d.comb += [
+                memory.addr.eq(address),
+                memory.fetch.eq(1),
+                memory.take.eq(1),
+                value.eq(memory.data),
+            ]
             if not self.rom:
-                write = memory.write_port()
                 m.d.comb += [
-                    write.addr.eq(self.item.address),
-                    write.data.eq(self.item.data),
-                    write.en.eq(self.write & (self.item.space == space)),
+                    memory.write.eq(self.write & (self.item.space == space)),
+                    memory.write_addr.eq(self.item.address),
+                    memory.write_data.eq(self.item.data),
                 ]
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)
         start = image.start.tolist() if image else [0] * config.width
-        for space, address, value, init in (
-            *((Space.START, register, self.start[register], start[register]) for register in range(config.width)),
-            (Space.SETTINGS, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
-            (Space.SETTINGS, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
-            (Space.SETTINGS, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
+        registers, others = index_bits(config.width), index_bits(len(Setting))
+        for space, bits, address, value, init in (
+            *((Space.START, registers, n, self.start[n], start[n]) for n in range(config.width)),
+            (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
+            (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
+            (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
         ):
             held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
             m.d.comb += value.eq(held)
             if not self.rom:
-                with m.If(self.write & (self.item.space == space) & (self.item.address == address)):
+                with m.If(self.write & (self.item.space == space) & (self.item.address[:bits] == address)):
                     m.d.sync += held.eq(self.item.data)
         return m

@@ -39,11 +39,11 @@ __all__ = [
 #: From the cycle in which the last input word of a batch is accepted to its first issue.
 ACCEPT_TO_START = 2
 #: From the cycle in which a batch's last result is taken to the first issue of the batch that waited for its room.
-TAKEN_TO_START = 2
+TAKEN_TO_START = 3
 #: Word at block RAM, word registered, operands at block RAM, operands registered, scalar chosen.
 FETCH = 5
-#: From retirement to a valid word at ``o``.
-FIFO_DELAY = 2
+#: From retirement to a valid word at ``o``: memory written, read, output register.
+FIFO_DELAY = 3
 #: From the last issue of a batch to the first cycle in which its input buffer takes words again.
 BUFFER_DELAY = 3
 

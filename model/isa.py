@@ -123,16 +123,6 @@ class CoreConfig:
         return self.lanes if isinstance(self.ring, Boolean) else self.ring.bits
 
     @property
-    def operand_registers(self) -> bool:
-        """Whether operands are registered in front of the multiplier."""
-        return self.threads >= 3
-
-    @property
-    def stages(self) -> int:
-        """Pipeline stages of the multiply-add unit: what the ring of threads leaves it."""
-        return self.threads - 1 - self.operand_registers
-
-    @property
     def fields(self) -> dict[str, int]:
         """The program word: bits of each field, least significant first."""
         register = index_bits(self.width)

@@ -17,6 +17,7 @@ from .assemble import Image
 from .cycles import (
     BUFFER_DELAY,
     FIFO_DELAY,
+    TAKEN_TO_START,
     Execution,
     Retirements,
     Schedule,
@@ -37,8 +38,8 @@ __all__ = ["Prediction", "fold_stages", "latency", "plan", "predict"]
 Marks = NDArray[np.bool_]
 
 #: From the cycle in which the engine's last result of a batch is taken to the fold's first word of the batch that
-#: waited for its room.
-BATCH_AGAIN = 1
+#: waited for its room; the fold needs no cycle to start.
+BATCH_AGAIN = TAKEN_TO_START - 1
 
 
 def fold_stages(config: CoreConfig) -> int:

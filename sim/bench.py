@@ -73,7 +73,7 @@ def run_bench(
 ) -> Any:
     """Run the cocotb ``tests`` of ``module`` on ``core``; returns what they answered. A failed test is a
     :exc:`CheckError` with its message."""
-    build = build_bench(to_verilog(core), TOP, trace=vcd is not None)
+    build = build_bench(to_verilog(core) + core.target.models(), TOP, trace=vcd is not None)
     with tempfile.TemporaryDirectory(prefix="skinny-") as name:
         folder = Path(name)
         (folder / "job").write_bytes(pickle.dumps(job))

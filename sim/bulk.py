@@ -83,12 +83,15 @@ class BulkCore:
         *,
         rom: bool = False,
         public: bool = False,
+        target: str = "generic",
         core: Any = None,
     ) -> None:
         self.config = config
         self.cycles = 0
-        verilog = to_verilog(core or component(config, image, rom=rom))
-        path = build_library(verilog, TOP, harness(config, rom=rom, public=public), public=public)
+        core = core or component(config, image, rom=rom, target=target)
+        path = build_library(
+            to_verilog(core) + core.target.models(), TOP, harness(config, rom=rom, public=public), public=public
+        )
         self.path = path
         self._library = _library(path)
         self._core = ctypes.c_void_p(self._library.skinny_open())

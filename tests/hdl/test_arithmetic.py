@@ -96,12 +96,13 @@ def test_large_rings_for_every_latency(ring, bits, stages):
 
 
 def test_where_registers_go():
-    assert registers_after(3, 0) == [0, 0, 0]
-    assert registers_after(3, 1) == [1, 0, 0]
-    assert registers_after(3, 2) == [1, 0, 1]
-    assert registers_after(3, 3) == [1, 1, 1]
-    assert registers_after(5, 3) == [1, 1, 0, 0, 1]
-    assert registers_after(2, 4) == [1, 3]
+    assert registers_after(4, 0) == [0, 0, 0, 0]
+    assert registers_after(4, 1) == [0, 1, 0, 0]
+    assert registers_after(4, 2) == [1, 1, 0, 0]
+    assert registers_after(4, 3) == [1, 1, 0, 1]
+    assert registers_after(4, 4) == [1, 1, 1, 1]
+    assert registers_after(6, 4) == [1, 1, 1, 0, 0, 1]
+    assert registers_after(3, 5) == [1, 1, 3]
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

@@ -254,7 +254,7 @@ def test_latency_of_one_batch_is_the_published_constant(bench, threads):
     vectors = np.ones((threads, 2), dtype=np.uint64)
     (record,) = bench.run_jobs(Core(config, image), bench.Job(bench.stream_of(vectors, [threads]), threads))
     assert record.valid[-1] - record.accepted[-1] == 10 * threads + overhead(config)
-    assert overhead(config) == threads + 7
+    assert overhead(config) == threads + 8
 
 
 def test_many_programs_over_the_load_port(bench):

@@ -94,11 +94,6 @@ def test_bad_configurations(given, message):
         CoreConfig(**({"ring": Modular(16)} | given))
 
 
-def test_stages_follow_from_the_threads():
-    stages = [CoreConfig(Modular(16), threads=threads).stages for threads in (1, 2, 3, 4, 6)]
-    assert stages == [0, 1, 1, 2, 4]
-
-
 @pytest.mark.parametrize("ring", [*RINGS, FixedPoint(8, 7), Modular(32)], ids=repr)
 def test_elements_survive_packing(ring):
     config = CoreConfig(ring, lanes=5)

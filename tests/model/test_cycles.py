@@ -90,8 +90,8 @@ def test_a_batch_cycle_by_cycle():
         (12, 1, 1, 6, True, False),
         (15, 2, 1, 7, True, False),
     ]
-    assert plan.valid.tolist() == [13, 14, 17]
-    assert plan.taken.tolist() == [13, 14, 17]
+    assert plan.valid.tolist() == [14, 15, 18]
+    assert plan.taken.tolist() == [14, 15, 18]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4, 16])
@@ -99,8 +99,8 @@ def test_the_constant(threads):
     image = two_words(threads)
     plan = schedule(image, [threads], begin=100)
     assert retire_delay(image.config) == threads + 4
-    assert overhead(image.config) == threads + 7
-    assert plan.valid[-1] - plan.accepted[-1] == len(image) * threads + threads + 7
+    assert overhead(image.config) == threads + 8
+    assert plan.valid[-1] - plan.accepted[-1] == len(image) * threads + threads + 8
 
 
 def test_batches_follow_without_a_gap_until_inputs_or_room_are_missing():
@@ -110,7 +110,7 @@ def test_batches_follow_without_a_gap_until_inputs_or_room_are_missing():
     plan = schedule(image, [4] * 10, stalls=[100] + [0] * 39)
     assert image.batches == 7
     assert np.diff(plan.starts).tolist()[:6] == [8] * 6
-    assert plan.starts[7] == plan.taken[3] + 2
+    assert plan.starts[7] == plan.taken[3] + 3
     # A slow source: a batch starts two cycles after its last word.
     plan = schedule(image, [4] * 3, gaps=[9] * 12)
     assert plan.starts.tolist() == (plan.accepted[3::4] + 2).tolist()
@@ -120,7 +120,7 @@ def test_the_start_rule():
     image = two_words(threads=4)
     assert start_cycle(image, 10) == 12
     assert start_cycle(image, 10, before=9) == 17
-    assert start_cycle(image, 10, before=9, taken=30) == 32
+    assert start_cycle(image, 10, before=9, taken=30) == 33
 
 
 def test_check_faults_where_a_register_differs_and_stains_what_follows(random_program):

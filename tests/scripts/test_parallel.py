@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from skinny.model.golden import run
+from skinny.model.lane_cycles import latency
 from skinny.model.rings import PrimeField
 from skinny.model.storage import load
 from skinny.scripts import bench_parallel, sim
@@ -69,7 +70,9 @@ def test_bad_arguments(skinny, folder, words, message):
 
 @pytest.fixture
 def small_bench(monkeypatch):
-    """Few lanes, a short program, and cells of a made-up synthesis: the real one takes minutes."""
+    """Few lanes, a short program, the cycles of the model, and cells of a made-up synthesis: the real ones take
+    minutes (tests/sim/test_engine.py measures the RTL)."""
+    monkeypatch.setattr(bench_parallel, "measure", latency)
     monkeypatch.setattr(bench_parallel, "LANES", (1, 2))
     monkeypatch.setattr(bench_parallel, "sized_program", lambda cycles, make=bench_parallel.sized_program: make(200))
     cells = iter([{"luts": 100, "registers": 1}, {"luts": 250, "registers": 2}])

@@ -139,7 +139,7 @@ def test_a_batch_takes_length_times_threads_and_a_constant(config, bulk, make_im
         core.load(image)
         record = core.run(Stimulus.steady(image, make_vectors(rng, image, config.threads)))
         assert record.results["valid"][-1] - record.accepted[-1] == len(image) * config.threads + overhead(config)
-    assert overhead(config) == config.threads + 7
+    assert overhead(config) == config.threads + 8
 
 
 def test_the_multiplier_works_in_every_cycle(rng, make_vectors, bulk):

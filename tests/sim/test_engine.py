@@ -167,8 +167,8 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
     stimulus = Stimulus.steady(image, image.config.pack(make_elements(rng, image, 5)))
 
     class Wrong(engine_module.Core):
-        def __init__(self, config, image, *, rom, lane):
-            super().__init__(config, image, rom=rom, lane=Lane(lane.vectors, lane.spread - (lane.spread > 1)))
+        def __init__(self, *given, lane, **named):
+            super().__init__(*given, lane=Lane(lane.vectors, lane.spread - (lane.spread > 1)), **named)
 
     monkeypatch.setattr(engine_module, "Core", Wrong)
     with pytest.raises(CheckError, match=r"cycle \d+, lane \d, thread \d"):

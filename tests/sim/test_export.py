@@ -124,7 +124,7 @@ def test_the_manifest(folder):
         bits = "" if port["bits"] == 1 else rf"\[{port['bits'] - 1}:0\] "
         assert re.search(rf"\n  {port['direction']} {bits}{port['name']};", top)
     assert told["files"] == sorted(path.name for path in folder.iterdir())
-    assert told["latency"]["constant"] == told["parameters"]["threads"] + 7
+    assert told["latency"]["constant"] == told["parameters"]["threads"] + 8
     words = len((folder / "program.hex").read_text().split())
     assert told["program"]["words"] == told["latency"]["length"] == words
     assert told["rom"] == (not (folder / "load.hex").exists())
