@@ -4,7 +4,8 @@ from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from skinny.model.assemble import Image
-from skinny.model.isa import CoreConfig
+from skinny.model.isa import CoreConfig, index_bits
+from skinny.model.segments import Lane
 
 from .datapath import Datapath
 from .decoder import Decoder
@@ -38,6 +39,9 @@ class Core(wiring.Component):
         The image is all the core ever holds: memories are never written, and there is no port ``load``.
     target : str
         Whose memories and multiplier (:data:`skinny.hdl.target.TARGETS`): ``generic`` for any device, ``ecp5``.
+    lane : Lane or None
+        The core is a lane of an engine (:mod:`skinny.hdl.engine`): a batch has ``lane.vectors`` vectors, each run by
+        ``lane.spread`` threads; with several of them a run begins with their unit vectors.
 
     Members
     -------
@@ -57,6 +61,8 @@ class Core(wiring.Component):
         Rises a cycle after the first faulty retirement; falls with reset or with a write at ``load``.
     busy : Out(1)
         Instructions are in the pipeline; ``load`` is ready while it is low.
+    able, count, hold, drained : Out(1), Out, In(1), Out(1)
+        Of a lane: a batch could start; its last thread; none may start; nothing runs and no result waits.
 
     Raises
     ------
@@ -64,7 +70,15 @@ class Core(wiring.Component):
         The image was made for another configuration; ``rom`` without an image; an unknown target.
     """
 
-    def __init__(self, config: CoreConfig, image: Image | None = None, *, rom: bool = False, target: str = "generic"):
+    def __init__(
+        self,
+        config: CoreConfig,
+        image: Image | None = None,
+        *,
+        rom: bool = False,
+        target: str = "generic",
+        lane: Lane | None = None,
+    ):
         if image is not None and image.config != config:
             raise ValueError(f"the image must be made for {config!r}, not {image.config!r}")
         if rom and image is None:
@@ -75,6 +89,7 @@ class Core(wiring.Component):
         self.image = image
         self.rom = rom
         self.target = TARGETS[target]
+        self.lane = lane
         ports = {
             "i": In(stream.Signature(input_layout(config))),
             "o": Out(stream.Signature(result_layout(config))),
@@ -85,6 +100,8 @@ class Core(wiring.Component):
         }
         if rom:
             del ports["load"]
+        if lane is not None:
+            ports |= {"able": Out(1), "count": Out(index_bits(config.threads)), "hold": In(1), "drained": Out(1)}
         super().__init__(ports)
 
     def elaborate(self, platform):
@@ -95,8 +112,8 @@ class Core(wiring.Component):
         m.submodules.store = store = Store(config, self.image, self.rom, self.target)
         m.submodules.sequencer = sequencer = Sequencer(config)
         m.submodules.decoder = decoder = Decoder(config)
-        m.submodules.inputs = inputs = InputBuffer(config, self.target)
-        m.submodules.datapath = datapath = Datapath(config, self.target)
+        m.submodules.inputs = inputs = InputBuffer(config, self.target, self.lane)
+        m.submodules.datapath = datapath = Datapath(config, self.target, self.lane)
         m.submodules.results = results = ResultFIFO(config, self.target)
         connect(m, flipped(self.i), inputs.i)
         connect(m, results.o, flipped(self.o))
@@ -168,4 +185,13 @@ class Core(wiring.Component):
             ]
             with m.If(store.write):
                 m.d.sync += self.fault.eq(0)
+        if self.lane is not None:
+            # All lanes start together, so the engine decides, not the lane's own load port.
+            running = sequencer.tag.live & ~sequencer.done
+            m.d.comb += [
+                self.able.eq(sequencer.full & sequencer.room & ~running),
+                self.count.eq(sequencer.count),
+                self.drained.eq(drained),
+                sequencer.hold.eq(self.hold),
+            ]
         return m

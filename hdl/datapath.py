@@ -8,6 +8,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig
+from skinny.model.segments import Lane
 
 from .arithmetic import Arithmetic
 from .decoder import control_layout
@@ -32,6 +33,8 @@ class Datapath(wiring.Component):
     ----------
     config : CoreConfig
     target : Target
+    lane : Lane or None
+        With several threads a vector, a run begins with their unit vectors; restarts take the start vector.
 
     Members
     -------
@@ -47,9 +50,10 @@ class Datapath(wiring.Component):
         Some instruction of a batch is inside and will be in the next cycle.
     """
 
-    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
         self.config = config
         self.target = target
+        self.units = lane is not None and lane.spread > 1
         super().__init__(
             {
                 "tag": In(tag_layout(config)),
@@ -128,7 +132,12 @@ class Datapath(wiring.Component):
                     m.d.sync += old.eq(0)
                 if not is_sum:
                     start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
-                    m.d.sync += start.eq(Mux(begin, self.start[index], 0))
+                    value = Mux(begin, self.start[index], 0)
+                    if self.units:
+                        threads = range(index, self.config.threads, self.config.width)
+                        mine = Cat(tags[0].thread == thread for thread in threads).any()
+                        value = Mux(tags[0].first, Mux(mine, self.config.one, 0), value)
+                    m.d.sync += start.eq(value)
                     new = new | start
             m.d.sync += places[0].eq(new)
             if is_sum:

@@ -15,13 +15,16 @@ from amaranth.back import verilog
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 from skinny.model.assemble import Image
-from skinny.model.cycles import batch_sizes, overhead, schedule
-from skinny.model.golden import run
+from skinny.model.cycles import batch_sizes
+from skinny.model.fold import run_image
 from skinny.model.isa import Op, Setting, Space, index_bits
+from skinny.model.lane_cycles import latency, plan
 from skinny.model.rings import Array, Boolean
+from skinny.model.segments import EngineImage
 from skinny.model.storage import write_folder
 
 from .core import Core
+from .engine import ParallelEngine, component
 from .testbench import bench_text
 
 __all__ = ["TOP", "Pins", "design_files", "export", "manifest", "to_verilog"]
@@ -31,11 +34,11 @@ TOP = "skinny_core"
 
 
 class Pins(wiring.Component):
-    """A core with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
+    """A core or engine with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
 
     Parameters
     ----------
-    core : Core
+    core : Core or ParallelEngine
     retire : bool
         Whether the port ``retire`` is there, or left open as in a design that only computes.
 
@@ -45,7 +48,7 @@ class Pins(wiring.Component):
         The ports of ``core``, the fields of payloads apart.
     """
 
-    def __init__(self, core: Core, *, retire: bool = True):
+    def __init__(self, core: Core | ParallelEngine, *, retire: bool = True):
         self.core = core
         self._inner: dict[str, Value] = {}
         members: dict[str, Member] = {}
@@ -80,7 +83,7 @@ def _fields(payload: data.View) -> list[tuple[str, Value]]:
     return [(name, Value.cast(payload[name])) for name, _ in payload.shape()]
 
 
-def to_verilog(core: Core | Pins, name: str = TOP) -> str:
+def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
     """The Verilog text of ``core``: the same for the same design, whenever and wherever it is written."""
     pins = core if isinstance(core, Pins) else Pins(core)
     text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)
@@ -88,7 +91,7 @@ def to_verilog(core: Core | Pins, name: str = TOP) -> str:
     return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+) ", r"initial_guard_\1 ", text)
 
 
-def manifest(image: Image, pins: Pins) -> dict[str, Any]:
+def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
     """Everything that who drives the core must know, ready for JSON."""
     config = image.config
     offsets = [0, *itertools.accumulate(config.fields.values())]
@@ -103,12 +106,13 @@ def manifest(image: Image, pins: Pins) -> dict[str, Any]:
         Space.START: (config.width, config.bits),
         Space.SETTINGS: (len(Setting), config.load_bits),
     }
-    return {
+    described = {
         "module": TOP,
         "rom": pins.core.rom,
         "ring": {"name": config.ring.name, "word_bits": config.bits},
         "parameters": {
-            field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "ring"
+            **{field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "ring"},
+            **({"cores": len(image.lanes)} if isinstance(image, EngineImage) else {}),
         },
         "ports": ports,
         "memory_map": [
@@ -126,10 +130,10 @@ def manifest(image: Image, pins: Pins) -> dict[str, Any]:
         },
         "latency": {
             "formula": "length * threads + constant",
-            "constant": overhead(config),
+            "constant": latency(image) - len(image) * config.threads,
             "length": len(image),
             "threads": config.threads,
-            "cycles": len(image) * config.threads + overhead(config),
+            "cycles": latency(image),
             "meaning": "cycles from the last input word of a batch to its last result, when the core was idle and the "
             "program ends with its last output; back-to-back batches follow every length * threads cycles",
         },
@@ -138,12 +142,26 @@ def manifest(image: Image, pins: Pins) -> dict[str, Any]:
             "inputs": list(image.program.inputs),
             "vector_words": image.vector,
             "outputs": list(image.outputs),
-            "words": len(image),
+            "words": sum(map(len, image.lanes)),
         },
     }
+    if isinstance(image, EngineImage):
+        described["engine"] = {
+            "cores": len(image.lanes),
+            "vectors": image.batch,
+            "lane_offset": image.hardware.lane_bits,
+            "lane_words": [len(lane) for lane in image.lanes],
+            "fold_settings": [
+                "batches",
+                *(f"{name}{n}" for n in range(len(image.lanes)) for name in ("sent", "folded")),
+            ],
+            "meaning": "an address at load has the number of the lane above lane_offset bits; the number after the "
+            "last lane is the fold's, whose settings are listed in the order of their addresses",
+        }
+    return described
 
 
-def design_files(image: Image, elements: Array, *, rom: bool = False) -> dict[str, str]:
+def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
     """Name to text of everything that is exported: the core, its manifest, listing and memory contents, and a test
     bench that runs the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
     program is part of the design, otherwise the design is empty and the test bench loads it."""
@@ -151,36 +169,40 @@ def design_files(image: Image, elements: Array, *, rom: bool = False) -> dict[st
     if isinstance(config.ring, Boolean):  # every lane of every word is compared
         elements = np.pad(elements, [(0, -len(elements) % config.lanes), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
-    outputs = config.pack(run(image.program, config.ring, elements).outputs)
-    sizes = batch_sizes(len(vectors), config.threads)
-    plan = schedule(image, sizes)
+    outputs = config.pack(run_image(image, elements))
+    sizes = batch_sizes(len(vectors), image.batch)
+    when = plan(image, sizes)
     inputs, expected = [], []
     for first, size in zip(itertools.accumulate(sizes, initial=0), sizes, strict=False):
         part = slice(first, first + size)
         words = vectors[part].reshape(-1).tolist()
-        inputs += [*words[:-1], words[-1] | int(size < config.threads) << config.bits]
+        inputs += [*words[:-1], words[-1] | int(size < image.batch) << config.bits]
         results = outputs[part].T.reshape(-1).tolist()
         expected += [*results[:-1], results[-1] | 1 << config.bits]
+    hardware = image.hardware
     space_bits = index_bits(len(Space))
     loads = [
-        int(item.space) | item.address << space_bits | item.data << space_bits + config.address_bits
+        int(item.space) | item.address << space_bits | item.data << space_bits + hardware.address_bits
         for item in image.loads()
     ]
-    cycles = int(plan.taken[-1] - plan.accepted[0])
-    load = None if rom else (config.address_bits, config.load_bits, len(loads))
-    pins = Pins(Core(config, image, rom=True) if rom else Core(config))
+    cycles = int(when.taken[-1] - when.accepted[0])
+    load = None if rom else (hardware.address_bits, hardware.load_bits, len(loads))
+    pins = Pins(component(hardware, image, rom=True) if rom else component(hardware))
     files = {
         f"{TOP}.v": to_verilog(pins),
         f"{TOP}_tb.v": bench_text(TOP, config.bits, len(inputs), len(expected), cycles, load),
-        "program.hex": _hex(image.words.tolist(), config.word_bits),
-        "weights.hex": _hex(image.weights.tolist(), config.bits),
-        "start.hex": _hex(image.start.tolist(), config.bits),
+        **{
+            f"program{number or ''}.hex": _hex(lane.words.tolist(), config.word_bits)
+            for number, lane in enumerate(image.lanes)
+        },
+        "weights.hex": _hex(image.lanes[0].weights.tolist(), config.bits),
+        "start.hex": _hex(image.lanes[0].start.tolist(), config.bits),
         "inputs.hex": _hex(inputs, config.bits + 1),
         "expected.hex": _hex(expected, config.bits + 2),
         "listing.txt": image.listing(),
     }
     if not rom:
-        files["load.hex"] = _hex(loads, space_bits + config.address_bits + config.load_bits)
+        files["load.hex"] = _hex(loads, space_bits + hardware.address_bits + hardware.load_bits)
     described = manifest(image, pins) | {"files": sorted([*files, "manifest.json"])}
     files["manifest.json"] = json.dumps(described, indent=2) + "\n"
     return files
@@ -191,7 +213,7 @@ def _hex(words: list[int], bits: int) -> str:
     return "".join(f"{word:0{digits}x}\n" for word in words)
 
 
-def export(image: Image, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
+def export(image: Image | EngineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
     """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
     another name and renamed, the manifest last."""
     files = design_files(image, elements, rom=rom)

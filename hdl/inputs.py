@@ -1,9 +1,10 @@
 """The input buffer: one batch is read while the next streams in."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
+from skinny.model.segments import Lane
 
 from .layout import input_layout
 from .target import TARGETS, Target
@@ -21,6 +22,8 @@ class InputBuffer(wiring.Component):
     ----------
     config : CoreConfig
     target : Target
+    lane : Lane or None
+        Banks of ``lane.vectors`` vectors, each read by ``lane.spread`` threads.
 
     Members
     -------
@@ -41,9 +44,10 @@ class InputBuffer(wiring.Component):
         The oldest batch that was begun is read no more.
     """
 
-    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
         self.config = config
         self.target = target
+        self.lane = lane
         thread = index_bits(config.threads)
         super().__init__(
             {
@@ -64,10 +68,15 @@ class InputBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        words = 1 << (1 + len(self.thread) + len(self.u))
+        lane = self.lane or Lane(config.threads, 1)
+        vector_bits = (lane.vectors - 1).bit_length() if self.lane else len(self.thread)
+        words = 1 << (1 + vector_bits + len(self.u))
         m.submodules.memory = memory = self.target.memory(config.bits, words, [])
+        reader = self.thread
+        if lane.spread > 1:
+            reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
         m.d.comb += [
-            memory.addr.eq(Cat(self.u, self.thread, self.bank)),
+            memory.addr.eq(Cat(self.u, reader[:vector_bits], self.bank)),
             memory.fetch.eq(1),
             memory.take.eq(1),
             self.x.eq(memory.data),
@@ -79,15 +88,16 @@ class InputBuffer(wiring.Component):
         # One bank or both are in use, from the end of a batch to its release: a short program may have begun both.
         one = Signal()
         both = Signal()
-        counts = [Signal.like(self.count, reset_less=True, name=f"count{bank}") for bank in range(2)]
+        counts = [Signal(vector_bits, reset_less=True, name=f"count{bank}") for bank in range(2)]
+        count = Mux(taken[0], counts[1], counts[0])
         m.d.comb += [
             self.full.eq(filled != taken),
-            self.count.eq(Mux(taken[0], counts[1], counts[0])),
+            self.count.eq(count if lane.spread == 1 else (count + 1) * lane.spread - 1),
             self.begun.eq(~taken[0]),
         ]
         m.d.sync += taken.eq(taken + self.begin)
 
-        thread = Signal.like(self.thread)
+        thread = Signal(vector_bits)
         u = Signal.like(self.u)
         accept = Signal()
         vector_end = Signal()
@@ -96,7 +106,7 @@ class InputBuffer(wiring.Component):
             self.i.ready.eq(~both),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
-            batch_end.eq(vector_end & (self.i.p.last | (thread == config.threads - 1))),
+            batch_end.eq(vector_end & (self.i.p.last | (thread == lane.vectors - 1))),
             memory.write.eq(accept),
             memory.write_addr.eq(Cat(u, thread, filled[0])),
             memory.write_data.eq(self.i.p.data),

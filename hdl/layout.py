@@ -4,8 +4,9 @@ from amaranth import unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
 from skinny.model.isa import CoreConfig, Op, Space, index_bits
+from skinny.model.segments import EngineConfig
 
-__all__ = ["RetireSignature", "input_layout", "load_layout", "result_layout", "word_layout"]
+__all__ = ["RetireSignature", "input_layout", "load_layout", "result_layout", "retire_port", "word_layout"]
 
 
 def word_layout(config: CoreConfig) -> data.StructLayout:
@@ -24,7 +25,7 @@ def result_layout(config: CoreConfig) -> data.StructLayout:
     return data.StructLayout({"data": unsigned(config.bits), "last": 1, "fault": 1})
 
 
-def load_layout(config: CoreConfig) -> data.StructLayout:
+def load_layout(config: CoreConfig | EngineConfig) -> data.StructLayout:
     """Payload of ``load``: where (:class:`Space`, address) and what."""
     return data.StructLayout(
         {
@@ -33,6 +34,11 @@ def load_layout(config: CoreConfig) -> data.StructLayout:
             "data": unsigned(config.load_bits),
         }
     )
+
+
+def retire_port(lane: int) -> str:
+    """The name of the port that reports what ``lane`` of an engine, or the only core, completes."""
+    return f"retire{lane or ''}"
 
 
 class RetireSignature(Signature):

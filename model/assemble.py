@@ -53,6 +53,26 @@ class Image:
         return len(self.words)
 
     @property
+    def hardware(self) -> CoreConfig:
+        """What the image is made for."""
+        return self.config
+
+    @property
+    def lanes(self) -> tuple[Image, ...]:
+        """The images of all cores: this one."""
+        return (self,)
+
+    @property
+    def batch(self) -> int:
+        """Vectors of a full batch."""
+        return self.config.threads
+
+    @property
+    def emits(self) -> int:
+        """Result words of a vector."""
+        return int((self.config.decode(self.words)["op"] == Op.EMIT).sum())
+
+    @property
     def batches(self) -> int:
         """Batches whose results fit the result FIFO together."""
         return min(MOST_BATCHES, self.config.fifo // (self.config.threads * len(self.outputs)))

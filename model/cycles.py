@@ -86,22 +86,23 @@ class Execution(NamedTuple):
     faults: NDArray[np.bool_]
 
 
-def execute(image: Image, vectors: Words) -> Execution:
-    """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.vector)``."""
+def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
+    """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.vector)``. The
+    registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``."""
     config, ring = image.config, image.config.ring
     vectors = np.asarray(vectors, dtype=np.uint64)
     if vectors.ndim != 2 or vectors.shape[1] != image.vector:
         raise InputError(f"the vectors must have the shape (vectors, {image.vector}), not {vectors.shape}")
     count = len(vectors)
-    zero = _lanes(config, np.zeros((1, 1), dtype=np.uint64))[0]
+    zero = ring_lanes(config, np.zeros((1, 1), dtype=np.uint64))[0]
     # Memory past the vector or the weights holds nothing that a program may use; it reads as zero.
     x = np.broadcast_to(zero, (config.inputs, count)).copy()
-    x[: image.vector] = _lanes(config, vectors.T)
+    x[: image.vector] = ring_lanes(config, vectors.T)
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
-    w[: len(image.weights)] = _lanes(config, image.weights[:, None])
-    start = _lanes(config, image.start[:, None])
+    w[: len(image.weights)] = ring_lanes(config, image.weights[:, None])
+    start = ring_lanes(config, image.start[:, None])
 
-    registers = np.broadcast_to(start, (config.width, count)).copy()
+    registers = np.broadcast_to(start if begin is None else ring_lanes(config, begin), (config.width, count)).copy()
     s = np.broadcast_to(zero, (count,))
     values = np.broadcast_to(zero, (len(image), count)).copy()
     malformed = config.malformed(image.words)
@@ -122,18 +123,18 @@ def execute(image: Image, vectors: Words) -> Execution:
             if flag:
                 registers[...] = start
         elif op == Op.CHECK:
-            faults[p] = (_words(config, registers) != image.start[:, None]).any(axis=0)
-    return Execution(_words(config, values), faults)
+            faults[p] = (lane_words(config, registers) != image.start[:, None]).any(axis=0)
+    return Execution(lane_words(config, values), faults)
 
 
-def _lanes(config: CoreConfig, words: Words) -> Array:
+def ring_lanes(config: CoreConfig, words: Words) -> Array:
     """Hardware words in the type the ring computes with."""
     if isinstance(config.ring, Boolean):
         return words
     return config.ring.pack(config.unpack(words, len(words)))
 
 
-def _words(config: CoreConfig, lanes: Array) -> Words:
+def lane_words(config: CoreConfig, lanes: Array) -> Words:
     if isinstance(config.ring, Boolean):
         return lanes & np.uint64((1 << config.bits) - 1)
     return config.to_words(config.ring.unpack(lanes, lanes.shape[-1]))

@@ -278,15 +278,9 @@ class Program:
                 first, held = output.at, []
         return out
 
-    def segments(self, count: int) -> list[Program]:
-        """``count`` consecutive pieces of nearly equal cycles; run in order they are this program.
-
-        A cut never parts neighbouring instructions that use one linear form: it would have to be built twice.
-        """
-        if not count >= 1:
-            raise InputError(f"the number of segments must be at least 1, not {count}")
-        if self.has_restart:
-            raise InputError("a program that restarts between outputs cannot be cut; take its parts")
+    def costs(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The steps of each instruction, those that build its form in the accumulator included; and for each position
+        whether it parts neighbouring instructions that use one linear form."""
         cost = np.ones(len(self), dtype=np.int64)
         glued = np.zeros(len(self) + 1, dtype=bool)
         held: Linear | None = None
@@ -296,6 +290,18 @@ class Program:
                 cost[position] += attention_cost(held, form)
                 glued[position] = form == held
                 held = form
+        return cost, glued
+
+    def segments(self, count: int) -> list[Program]:
+        """``count`` consecutive pieces of nearly equal cycles; run in order they are this program.
+
+        A cut never parts neighbouring instructions that use one linear form: it would have to be built twice.
+        """
+        if not count >= 1:
+            raise InputError(f"the number of segments must be at least 1, not {count}")
+        if self.has_restart:
+            raise InputError("a program that restarts between outputs cannot be cut; take its parts")
+        cost, glued = self.costs()
         reached = np.concatenate([[0], np.cumsum(cost)])
         free = np.flatnonzero(~glued)
         cuts = [0]

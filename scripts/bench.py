@@ -13,6 +13,7 @@ DETAILS = """\
 example:
   $ skinny bench golden
   $ skinny bench lengths --json
+  $ skinny bench parallel
 """
 
 
@@ -29,6 +30,7 @@ def register(commands: Any) -> None:
     add_command(benches, "compile", compile_times, "time and memory of the compiler on 10^5 and 10^6 leaves", DETAILS)
     add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
     add_command(benches, "sim", sim, "cycles a second of the simulators", DETAILS)
+    add_command(benches, "parallel", parallel, "one inference of 20,000 steps on 1, 2, 4 and 8 lanes", DETAILS)
 
 
 def lengths(args: argparse.Namespace) -> None:
@@ -63,6 +65,17 @@ def golden(args: argparse.Namespace) -> None:
     else:
         rows = [(key, f"{value:.3f}" if isinstance(value, float) else f"{value:,}") for key, value in measured.items()]
         print_table(("golden run, modular:32", ""), rows)
+
+
+def parallel(args: argparse.Namespace) -> None:
+    from .bench_parallel import bench_parallel
+
+    rows = bench_parallel()
+    if args.json:
+        print_json({"lanes": rows})
+    else:
+        shown = [[f"{v:.2f}" if isinstance(v, float) else v for v in row.values()] for row in rows]
+        print_table(list(rows[0]), shown)
 
 
 def sim(args: argparse.Namespace) -> None:

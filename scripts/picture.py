@@ -1,4 +1,4 @@
-"""``skinny picture``: a program's registers over time, and program lengths against their bounds, as PNG."""
+"""``skinny picture``: a program's registers over time, program lengths against their bounds, lanes, as PNG."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ __all__ = ["register"]
 
 DETAILS = """\
 'trace' draws the registers of one inference step by step; 'lengths' compiles products and parities of 2 to 64 inputs
-and draws their lengths beside the textbook recursion and the bound 4^depth.
+and draws their lengths beside the textbook recursion and the bound 4^depth; 'parallel' draws what 'skinny bench
+parallel' measures.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny picture trace cube.skn --ring exact --inputs a=1,b=2 -o trace.png
   $ skinny picture lengths -o lengths.png
+  $ skinny picture parallel -o parallel.png
 """
 SIZES = (2, 4, 8, 16, 32, 64)
 #: Colours that differ in lightness as well, so that they print.
@@ -48,7 +50,8 @@ def register(commands: Any) -> None:
     traced.add_argument("--ring", required=True, metavar="RING", help="as for skinny run")
     traced.add_argument("--inputs", required=True, metavar="INPUTS", help="FILE.csv or x=1,y=2; the first row is drawn")
     lengths = add_command(pictures, "lengths", draw_lengths, "lengths against bounds", DETAILS)
-    for each in (traced, lengths):
+    parallel = add_command(pictures, "parallel", draw_parallel, "speed and cost of several lanes", DETAILS)
+    for each in (traced, lengths, parallel):
         each.add_argument("-o", "--output", required=True, metavar="FILE", help="a .png file")
 
 
@@ -111,4 +114,30 @@ def draw_lengths(args: argparse.Namespace) -> None:
         axis.grid(alpha=0.3)
         axis.legend(frameon=False)
     axes[-1].set_xlabel("n")
+    _save(figure, args)
+
+
+def draw_parallel(args: argparse.Namespace) -> None:
+    from .bench_parallel import bench_parallel
+
+    _check_name(args.output)
+    rows = bench_parallel()
+    lanes = [row["lanes"] for row in rows]
+    figure, (axis,) = _new_figure(1, 5)
+    axis.loglog(lanes, lanes, color=COLOURS[5], linestyle="--", label="K", base=2)
+    for key, label, colour, marker in (
+        ("speed_up", "speed-up of one inference", COLOURS[0], "o"),
+        ("times_luts", "LUTs, ECP5", COLOURS[1], "s"),
+    ):
+        values = [row[key] for row in rows]
+        axis.loglog(lanes, values, marker=marker, color=colour, label=label, base=2)
+        for x, y in zip(lanes[1:], values[1:], strict=True):
+            axis.annotate(f"{y:.2f}", (x, y), textcoords="offset points", xytext=(0, 9), ha="right", color=colour)
+    axis.set_xticks(lanes, [str(k) for k in lanes])
+    axis.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+    axis.set_title(f"one inference of 20,000 steps on K lanes: {rows[0]['cycles']:,} cycles on one")
+    axis.set_xlabel("lanes K")
+    axis.set_ylabel("times one core")
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
     _save(figure, args)

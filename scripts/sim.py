@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from skinny.model.assemble import assemble
 from skinny.model.errors import CheckError, InputError
+from skinny.model.fold import run_image
 from skinny.model.golden import run
-from skinny.model.isa import CoreConfig, Words
+from skinny.model.isa import Words
 from skinny.model.rings import Array, parse_ring
+from skinny.model.segments import EngineImage, fit_image
 from skinny.model.storage import load
 from skinny.sim import ENGINES
 
@@ -36,12 +37,16 @@ engines: bulk (Verilator, whole batches, the default), verilator (cocotb looks a
 amaranth (Amaranth's simulator, taken where there is no C++ compiler). Builds are kept in $SKINNY_CACHE or the user's
 cache folder.
 
+--lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
+
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
-first retirement to the last), results (a list of values for each name), engine, seconds; divergence if not match.
+first retirement to the last), results (a list of values for each name), engine, seconds; divergence if not match;
+largest_difference (from the sequential run, with --lanes in fixed point).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000
+  $ skinny sim cube.skn --ring fixed:16.8 --random 1000 --lanes 2
   $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --engine verilator --vcd cube.vcd
 """
 SHOWN = 20
@@ -56,6 +61,13 @@ def add_core_options(parser: argparse.ArgumentParser) -> None:
         "--ring", required=True, metavar="RING", help="modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
     )
     parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
+    parser.add_argument(
+        "--lanes",
+        metavar="K",
+        type=int,
+        default=1,
+        help="cores that share one inference (default: 1; see docs/parallel.md)",
+    )
 
 
 def register(commands: Any) -> None:
@@ -84,7 +96,7 @@ def execute(args: argparse.Namespace) -> None:
 
     ring = parse_ring(args.ring)
     program = load(args.program)
-    image = assemble(program, CoreConfig.fit(program, ring, threads=args.threads))
+    image = fit_image(program, ring, args.lanes, threads=args.threads)
     if args.random is None:
         elements = read_inputs(args.inputs, program.inputs, ring)
     else:
@@ -94,7 +106,7 @@ def execute(args: argparse.Namespace) -> None:
         note(remark)
     config = image.config
     vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
-    chunk = max(1, CHUNK[engine] // (len(image) * config.threads)) * config.threads
+    chunk = max(1, CHUNK[engine] // (len(image) * config.threads * len(image.lanes))) * image.batch
     stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     before = perf_counter()
     words: list[Words] = []
@@ -113,7 +125,7 @@ def execute(args: argparse.Namespace) -> None:
                 words.append(outputs(stimulus, record))
                 records.append(record)
         found = config.unpack(np.concatenate(words), len(elements))
-        _compare(program, ring, elements, found)
+        _compare(program, ring, run_image(image, elements), found)
     except CheckError as error:
         difference = error
     seconds = perf_counter() - before
@@ -121,11 +133,14 @@ def execute(args: argparse.Namespace) -> None:
         if args.json:
             print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
         raise difference
-    _report(args, [output.name for output in program.outputs], ring, found, records, engine, seconds)
+    answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
+    if isinstance(image, EngineImage) and not ring.is_ring:
+        sequential = run(program, ring, elements).outputs
+        answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
+    _report(args, [output.name for output in program.outputs], ring, found, answer)
 
 
-def _compare(program: Any, ring: Any, elements: Array, found: Array) -> None:
-    expected = run(program, ring, elements).outputs
+def _compare(program: Any, ring: Any, expected: Array, found: Array) -> None:
     wrong = np.argwhere(expected != found)
     if len(wrong):
         row, column = wrong[0]
@@ -134,25 +149,18 @@ def _compare(program: Any, ring: Any, elements: Array, found: Array) -> None:
         raise CheckError(f"inference {row + 1}, output {name}: the golden run gives {values}")
 
 
-def _report(
-    args: argparse.Namespace,
-    names: list[str],
-    ring: Any,
-    found: Array,
-    records: list[Record],
-    engine: str,
-    seconds: float,
-) -> None:
+def _figures(records: list[Record], inferences: int, lanes: int) -> dict[str, Any]:
     cycles = sum(record.cycles for record in records)
     spans = sum(int(r.trace["cycle"][-1] - r.trace["cycle"][0]) + 1 for r in records if r.trace is not None)
-    answer = {
+    return {
         "match": True,
         "cycles": cycles,
-        "cycles_per_inference": cycles / len(found),
-        "multiplier_utilisation": sum(record.busy for record in records) / spans,
-        "engine": engine,
-        "seconds": seconds,
+        "cycles_per_inference": cycles / inferences,
+        "multiplier_utilisation": sum(record.busy for record in records) / (spans * lanes),
     }
+
+
+def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array, answer: dict[str, Any]) -> None:
     if args.json:
         results = {
             name: [readable(ring.decode(element), name) for element in column]
@@ -168,6 +176,9 @@ def _report(
     if len(found) > SHOWN:
         note(f"{len(found) - SHOWN:,} more rows; --json gives all")
     print(
-        f"\nall cycles match: {len(found):,} inferences in {cycles:,} cycles ({cycles / len(found):,.1f} each), "
-        f"multiplier at work {answer['multiplier_utilisation']:.1%}, {engine}, {seconds:.2f} s"
+        f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
+        f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "
+        f"{answer['engine']}, {answer['seconds']:.2f} s"
     )
+    if "largest_difference" in answer:
+        print(f"largest difference from the sequential run: {answer['largest_difference']:g}")

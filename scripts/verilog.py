@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from skinny.model.assemble import assemble
-from skinny.model.cycles import overhead
-from skinny.model.isa import CoreConfig
+from skinny.model.lane_cycles import latency
 from skinny.model.rings import parse_ring
+from skinny.model.segments import fit_image
 from skinny.model.storage import load
 
 from .common import add_command, print_json
@@ -49,13 +48,14 @@ def execute(args: argparse.Namespace) -> None:
     ring = parse_ring(args.ring)
     program = load(args.program)
     given = {"threads": args.threads} | ({} if args.depth is None else {"depth": args.depth})
-    image = assemble(program, CoreConfig.fit(program, ring, **given))
+    image = fit_image(program, ring, args.lanes, **given)
     elements = random_inputs(args.vectors, len(program.inputs), ring)
     files = export(image, elements, args.output, rom=args.rom)
-    cycles = len(image) * args.threads + overhead(image.config)
+    cycles = latency(image)
+    words = sum(map(len, image.lanes))
     if args.json:
         answer = {"folder": args.output, "files": files, "ring": ring.name, "threads": args.threads}
-        print_json(answer | {"words": len(image), "cycles": cycles})
+        print_json(answer | {"words": words, "cycles": cycles})
     else:
         print(f"{args.output}: {', '.join(files)}")
-        print(f"{len(image):,} program words, {args.threads} threads: {cycles:,} cycles for a batch")
+        print(f"{words:,} program words, {args.threads} threads: {cycles:,} cycles for a batch")

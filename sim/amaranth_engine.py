@@ -7,6 +7,7 @@ from typing import Any
 
 from amaranth.sim import Simulator
 from skinny.hdl.core import Core
+from skinny.hdl.engine import ParallelEngine
 from skinny.hdl.export import Pins
 
 from . import session
@@ -16,7 +17,7 @@ from .check import Record
 __all__ = ["run_steps"]
 
 
-def run_steps(core: Core, steps: Iterable[Step], vcd: str | None = None) -> list[Record]:
+def run_steps(core: Core | ParallelEngine, steps: Iterable[Step], vcd: str | None = None) -> list[Record]:
     """Do ``steps`` one after the other on ``core``; what each run showed. Raises :exc:`CheckError` on the first
     difference to the cycle model."""
     pins = Pins(core)

@@ -17,9 +17,11 @@ from xml.etree import ElementTree
 
 from cocotb_tools.runner import get_runner
 from skinny.hdl.core import Core
+from skinny.hdl.engine import ParallelEngine
 from skinny.hdl.export import TOP, to_verilog
 from skinny.model.assemble import Image
 from skinny.model.errors import CheckError
+from skinny.model.segments import EngineImage
 
 from .build import build_bench
 from .check import Record, Stimulus
@@ -39,7 +41,7 @@ class Reset:
 class Load:
     """Write an image at the load port."""
 
-    image: Image
+    image: Image | EngineImage
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def write_answer(answer: Any) -> None:
 
 
 def run_bench(
-    core: Core | Path,
+    core: Core | ParallelEngine | Path,
     job: Any,
     tests: Sequence[str],
     module: str = "skinny.sim.bench_core",
@@ -113,7 +115,7 @@ def _read_results(path: Path, log: Path, tests: Sequence[str]) -> None:
             raise CheckError(f"{case.get('name')}: {message.strip()}")
 
 
-def run_steps(core: Core | Path, steps: Sequence[Step], vcd: str | None = None) -> list[Record]:
+def run_steps(core: Core | ParallelEngine | Path, steps: Sequence[Step], vcd: str | None = None) -> list[Record]:
     """Do ``steps`` one after the other on ``core`` (see :func:`run_bench`); what each run showed."""
     answer: list[Record] = run_bench(core, list(steps), ["does_the_steps"], vcd=vcd)
     return answer

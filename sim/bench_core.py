@@ -92,7 +92,7 @@ async def load_waits_while_busy(dut: Any) -> None:
     (image, vectors), *_ = read_job()
     await bench.load(image)
     first = next(iter(image.loads()))
-    size = min(len(vectors), image.config.threads)
+    size = min(len(vectors), image.batch)
     run = Session(Stimulus.steady(image, vectors[:size]), bench.read, bench.write)
     for _ in run.steps():
         if run.cycle == run.expected.trace["cycle"][0] - 1:

@@ -14,11 +14,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from skinny.hdl.core import Core
+from skinny.hdl.engine import component
 from skinny.hdl.export import TOP, to_verilog
+from skinny.hdl.layout import retire_port
 from skinny.model.assemble import Image
 from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
+from skinny.model.segments import EngineConfig, EngineImage
 
 from .build import build_library
 from .check import RESULT, RETIRE, Record, Stimulus
@@ -29,9 +31,11 @@ __all__ = ["BulkCore", "harness"]
 PATIENCE = 10_000
 
 
-def harness(config: CoreConfig, *, rom: bool = False, public: bool = False) -> str:
-    """The C++ text that makes a verilated core of ``config`` callable."""
-    lines = [f"#define BITS {config.bits}\n"]
+def harness(config: CoreConfig | EngineConfig, *, rom: bool = False, public: bool = False) -> str:
+    """The C++ text that makes a verilated core or engine of ``config`` callable."""
+    core, lanes = (config.core, config.cores) if isinstance(config, EngineConfig) else (config, 1)
+    lines = [f"#define BITS {core.bits}\n"]
+    lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
     lines += ["#define ROM\n"] * rom + ['#define PUBLIC\n#include "verilated_syms.h"\n'] * public
     return "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
 
@@ -65,7 +69,8 @@ def _library(path: Path) -> ctypes.CDLL:
 
 
 class BulkCore:
-    """A simulated core. Without ``image`` it is empty until :meth:`load`; with ``image`` that is its initial contents.
+    """A simulated core or engine. Without ``image`` it is empty until :meth:`load`; with ``image`` that is its initial
+    contents.
 
     ``core`` takes the place of the core of ``config``: one that a test broke, say. ``public`` makes registers
     reachable for :meth:`flip`.
@@ -73,8 +78,8 @@ class BulkCore:
 
     def __init__(
         self,
-        config: CoreConfig,
-        image: Image | None = None,
+        config: CoreConfig | EngineConfig,
+        image: Image | EngineImage | None = None,
         *,
         rom: bool = False,
         public: bool = False,
@@ -83,7 +88,7 @@ class BulkCore:
     ) -> None:
         self.config = config
         self.cycles = 0
-        core = core or Core(config, image, rom=rom, target=target)
+        core = core or component(config, image, rom=rom, target=target)
         path = build_library(
             to_verilog(core) + core.target.models(), TOP, harness(config, rom=rom, public=public), public=public
         )
@@ -97,7 +102,7 @@ class BulkCore:
         """One cycle of reset. Memories keep their contents, as in hardware."""
         self._library.skinny_reset(self._core)
 
-    def load(self, image: Image) -> None:
+    def load(self, image: Image | EngineImage) -> None:
         """Write ``image`` at the load port."""
         items = np.array([(int(item.space), item.address, item.data) for item in image.loads()], dtype=np.uint64)
         space, address, data = (np.ascontiguousarray(items[:, n].astype(t)) for n, t in enumerate(("u1", "u4", "u8")))
@@ -126,7 +131,8 @@ class BulkCore:
         results = np.zeros(stimulus.results, dtype=RESULT)
         accepted = np.zeros(len(words), dtype=np.int64)
         # A broken core may retire more than the program has; one row more is enough to see that.
-        rows = np.empty(len(image) * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
+        spread = sum(len(lane) * (image.config.width if n else 1) for n, lane in enumerate(image.lanes))
+        rows = np.empty(spread * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
         stats = _Stats()
         before = perf_counter()
         self._library.skinny_run(

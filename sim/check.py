@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model import cycles
 from skinny.model.assemble import Image
-from skinny.model.isa import APPLIES, ATTENDS, Op, Words
-from skinny.model.rings import Array, Boolean, PrimeField, Ring
+from skinny.model.isa import APPLIES, ATTENDS, Words
+from skinny.model.lane_cycles import predict
+from skinny.model.rings import Array, Boolean, FixedPoint, PrimeField, Ring
+from skinny.model.segments import EngineImage
 
 __all__ = [
     "RESULT",
@@ -31,9 +33,20 @@ __all__ = [
     "utilisation",
 ]
 
-#: A retirement, as the harness writes it.
+#: A retirement, as the harness writes it. ``lane`` tells the cores of an engine apart.
 RETIRE = np.dtype(
-    [("cycle", "i8"), ("value", "u8"), ("pc", "u4"), ("thread", "u1"), ("op", "u1"), ("dst", "u1"), ("fault", "u1")]
+    [
+        *(
+            ("cycle", "i8"),
+            ("value", "u8"),
+            ("pc", "u4"),
+            ("thread", "u1"),
+            ("op", "u1"),
+            ("dst", "u1"),
+            ("fault", "u1"),
+        ),
+        *(("lane", "u1"), ("", "V7")),
+    ]
 )
 #: A result: when it was first valid, when it was taken, and the word.
 RESULT = np.dtype([("valid", "i8"), ("taken", "i8"), ("data", "u8"), ("last", "u1"), ("fault", "u1"), ("", "V6")])
@@ -45,7 +58,7 @@ class Stimulus:
     waits for the sink; none of either by default. With ``noise`` everything that must not matter is driven the wrong
     way: ``last`` inside vectors, words that are not offered, ``ready`` while no result is there."""
 
-    image: Image
+    image: Image | EngineImage
     vectors: Words
     sizes: Sequence[int]
     gaps: NDArray[np.int64] | None = None
@@ -53,46 +66,46 @@ class Stimulus:
     noise: bool = False
 
     @classmethod
-    def steady(cls, image: Image, vectors: Words) -> Stimulus:
+    def steady(cls, image: Image | EngineImage, vectors: Words) -> Stimulus:
         """A source and a sink that never wait."""
-        return cls(image, vectors, cycles.batch_sizes(len(vectors), image.config.threads))
+        return cls(image, vectors, cycles.batch_sizes(len(vectors), image.batch))
 
     @property
     def results(self) -> int:
         """How many result words follow."""
-        emits = int((image_ops(self.image) == Op.EMIT).sum())
-        return emits * len(self.vectors)
+        return self.image.emits * len(self.vectors)
 
     def lasts(self) -> NDArray[np.uint8]:
         """``last`` of every input word."""
         out = np.full(self.vectors.shape, int(self.noise), dtype=np.uint8)
         out[:, -1] = 0
         ends = np.cumsum(self.sizes) - 1
-        out[ends[np.asarray(self.sizes) < self.image.config.threads], -1] = 1
+        out[ends[np.asarray(self.sizes) < self.image.batch], -1] = 1
         return out.reshape(-1)
 
 
-def image_ops(image: Image) -> NDArray[np.int64]:
-    return image.config.decode(image.words)["op"]
-
-
 def random_stimulus(
-    rng: np.random.Generator, image: Image, vectors: Words, idle: float = 0, stall: float = 0, early: float = 0
+    rng: np.random.Generator,
+    image: Image | EngineImage,
+    vectors: Words,
+    idle: float = 0,
+    stall: float = 0,
+    early: float = 0,
 ) -> Stimulus:
     """Vectors in batches of which a share ``early`` ends early, from a source that idles and to a sink that stalls: of
     the words a share ``idle`` comes late, of the results a share ``stall`` has to wait, now and then for long."""
-    threads = image.config.threads
+    full = image.batch
     sizes: list[int] = []
     left = len(vectors)
     while left:
-        size = int(rng.integers(1, threads + 1)) if rng.random() < early else threads
+        size = int(rng.integers(1, full + 1)) if rng.random() < early else full
         sizes.append(min(size, left))
         left -= sizes[-1]
 
     def waits(count: int, share: float) -> NDArray[np.int64] | None:
         if not share:
             return None
-        long = 2 * threads * len(image)
+        long = 2 * image.config.threads * len(image)
         out = np.where(rng.random(count) < 0.02, rng.integers(1, long + 1, count), rng.integers(1, 6, count))
         return np.where(rng.random(count) < share, out, 0)
 
@@ -119,27 +132,31 @@ class Record:
 
 def expect(stimulus: Stimulus, trace: bool = True) -> Record:
     """What the cycle model says."""
-    image = stimulus.image
-    execution = cycles.execute(image, stimulus.vectors)
-    plan = cycles.schedule(image, stimulus.sizes, _listed(stimulus.gaps), _listed(stimulus.stalls))
-    starts = plan.starts.tolist()
-    words = cycles.results(image, execution, starts, stimulus.sizes)
-    results = np.zeros(len(words.data), dtype=RESULT)
-    for name, column in zip(
-        ("valid", "taken", "data", "last", "fault"), (plan.valid, plan.taken, *words[3:]), strict=True
-    ):
+    image, gaps, stalls = stimulus.image, _listed(stimulus.gaps), _listed(stimulus.stalls)
+    if isinstance(image, EngineImage):
+        plan, retired, *words = predict(image, stimulus.vectors, stimulus.sizes, gaps, stalls)
+    else:
+        execution = cycles.execute(image, stimulus.vectors)
+        plan = cycles.schedule(image, stimulus.sizes, gaps, stalls)
+        starts = plan.starts.tolist()
+        words = list(cycles.results(image, execution, starts, stimulus.sizes)[3:])
+        retired = [cycles.retirements(image, execution, starts, stimulus.sizes)]
+    results = np.zeros(len(plan.valid), dtype=RESULT)
+    for name, column in zip(("valid", "taken", "data", "last", "fault"), (plan.valid, plan.taken, *words), strict=True):
         results[name] = column
-    retired = cycles.retirements(image, execution, starts, stimulus.sizes)
-    rows = np.zeros(len(retired.cycle), dtype=RETIRE)
+    rows = np.zeros(sum(len(lane.cycle) for lane in retired), dtype=RETIRE)
     for name in RETIRE.names or ():
-        rows[name] = getattr(retired, name)
-    faults = np.flatnonzero(retired.fault)
+        if name in cycles.Retirements._fields:
+            rows[name] = np.concatenate([getattr(lane, name) for lane in retired])
+    rows["lane"] = np.repeat(np.arange(len(retired)), [len(lane.cycle) for lane in retired])
+    rows = rows[np.lexsort((rows["lane"], rows["cycle"]))]
+    faults = np.flatnonzero(rows["fault"])
     last = max(results["taken"].max(initial=-1), rows["cycle"].max(initial=-1), plan.accepted.max(initial=-1))
     return Record(
         accepted=plan.accepted,
         results=results,
         trace=rows if trace else None,
-        fault=int(retired.cycle[faults[0]]) + 1 if len(faults) else -1,
+        fault=int(rows["cycle"][faults[0]]) + 1 if len(faults) else -1,
         cycles=int(last) + 1,
         busy=int(np.isin(rows["op"], (*APPLIES, *ATTENDS)).sum()),
     )
@@ -150,7 +167,8 @@ def _listed(waits: NDArray[np.int64] | None) -> list[int] | None:
 
 
 def random_elements(rng: np.random.Generator, ring: Ring, shape: tuple[int, ...]) -> Array:
-    """Elements spread over the whole ring; one in eight is an extreme one: the least, the greatest, zero, one."""
+    """Elements spread over the whole ring; one in eight is an extreme one: the least, the greatest, zero, one (where a
+    fixed-point format has it)."""
     if isinstance(ring, Boolean):
         return rng.integers(0, 2, shape).astype(ring.element_dtype)
     if isinstance(ring, PrimeField):
@@ -158,13 +176,14 @@ def random_elements(rng: np.random.Generator, ring: Ring, shape: tuple[int, ...]
     else:
         low, high = -(1 << (ring.bits - 1)), 1 << (ring.bits - 1)
     out = rng.integers(low, high, shape)
-    extremes = rng.choice(np.array([low, high - 1, 0, ring.encode(1)], dtype=np.int64), shape)
+    one = min(high - 1, 1 << ring.frac if isinstance(ring, FixedPoint) else 1)
+    extremes = rng.choice(np.array([low, high - 1, 0, one], dtype=np.int64), shape)
     return np.where(rng.random(shape) < 1 / 8, extremes, out)
 
 
 def outputs(stimulus: Stimulus, record: Record) -> Words:
     """The results of a complete run by vector, as hardware words of shape ``(vectors, outputs)``."""
-    emits = stimulus.results // max(1, len(stimulus.vectors))
+    emits = stimulus.image.emits
     out = np.zeros((len(stimulus.vectors), emits), dtype=np.uint64)
     first = 0
     for size in stimulus.sizes:
@@ -237,17 +256,17 @@ def _moment(cycle: int) -> str:
     return "never" if cycle < 0 else f"in cycle {cycle}"
 
 
-def describe_retirement(image: Image, want: Any, got: Any) -> str:
+def describe_retirement(image: Image | EngineImage, want: Any, got: Any) -> str:
     """A retirement that is not the expected one; either may be None."""
     if want is None:
-        return f"cycle {got['cycle']}, thread {got['thread']}, {_place(image, got)}: retired, but nothing was expected"
-    head = f"cycle {want['cycle']}, thread {want['thread']}, {_place(image, want)}"
+        return f"cycle {got['cycle']}, {_place(image, got)}: retired, but nothing was expected"
+    head = f"cycle {want['cycle']}, {_place(image, want)}"
     if got is None:
         return f"{head}: {_register(image, want)} expected {_value(image, want['value'])}, but nothing retired"
     if want["cycle"] != got["cycle"]:
-        head = f"cycle {min(want['cycle'], got['cycle'])}, thread {want['thread']}, {_place(image, want)}"
+        head = f"cycle {min(want['cycle'], got['cycle'])}, {_place(image, want)}"
         return f"{head}: expected to retire in cycle {want['cycle']}, the next retirement is in cycle {got['cycle']}"
-    for name in ("thread", "pc", "op", "dst"):
+    for name in ("lane", "thread", "pc", "op", "dst"):
         if want[name] != got[name]:
             return f"{head}: {name} expected {want[name]}, got {got[name]}"
     if want["value"] != got["value"]:
@@ -277,15 +296,17 @@ def describe_input(stimulus: Stimulus, at: int, want: Any, got: Any) -> str:
     return f"cycle {first}: input word {u} of vector {vector} expected to be accepted {expected}, was {seen}"
 
 
-def _place(image: Image, row: Any) -> str:
-    return image.describe(int(row["pc"])) if row["pc"] < len(image) else f"word {row['pc']} (past the end)"
+def _place(image: Image | EngineImage, row: Any) -> str:
+    lane = image.lanes[int(row["lane"])]
+    where = f"lane {row['lane']}, " * (len(image.lanes) > 1) + f"thread {row['thread']}, "
+    return where + (lane.describe(int(row["pc"])) if row["pc"] < len(lane) else f"word {row['pc']} (past the end)")
 
 
-def _register(image: Image, row: Any) -> str:
+def _register(image: Image | EngineImage, row: Any) -> str:
     return "S" if row["dst"] == image.config.width else f"R{row['dst']}"
 
 
-def _value(image: Image, word: Any) -> str:
+def _value(image: Image | EngineImage, word: Any) -> str:
     if image.config.ring.name == "boolean":
         return f"0x{int(word):x}"
     number = image.config.unpack(np.array([[word]], dtype=np.uint64), 1)[0, 0]

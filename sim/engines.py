@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from skinny.hdl.core import Core
+from skinny.hdl.engine import component
 from skinny.model.assemble import Image
 from skinny.model.errors import CheckError, InputError
+from skinny.model.segments import EngineImage
 
 from . import amaranth_engine, bench, build
 from .bench import Load, Reset, Run, Step
@@ -28,12 +29,14 @@ def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]
     return engine, None
 
 
-def simulate(image: Image, stimuli: Iterable[Stimulus], engine: str, vcd: str | None = None) -> Iterator[Record]:
-    """Load ``image`` into a core and run ``stimuli``, each checked against the cycle model: the first difference is a
-    :exc:`CheckError`."""
-    config = image.config
+def simulate(
+    image: Image | EngineImage, stimuli: Iterable[Stimulus], engine: str, vcd: str | None = None
+) -> Iterator[Record]:
+    """Load ``image`` into its core or engine and run ``stimuli``, each checked against the cycle model: the first
+    difference is a :exc:`CheckError`."""
+    hardware = image.hardware
     if engine == "bulk":
-        core = BulkCore(config)
+        core = BulkCore(hardware)
         core.load(image)
         for stimulus in stimuli:
             record = core.run(stimulus)
@@ -43,6 +46,6 @@ def simulate(image: Image, stimuli: Iterable[Stimulus], engine: str, vcd: str | 
         return
     steps: Iterable[Step] = (step for part in ((Reset(), Load(image)), map(Run, stimuli)) for step in part)
     if engine == "verilator":
-        yield from bench.run_steps(Core(config), list(steps), vcd)
+        yield from bench.run_steps(component(hardware), list(steps), vcd)
     else:
-        yield from amaranth_engine.run_steps(Core(config), steps, vcd)
+        yield from amaranth_engine.run_steps(component(hardware), steps, vcd)

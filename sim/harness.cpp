@@ -1,5 +1,6 @@
 // The verilated core behind plain C functions. One call moves a whole batch list through the core: the caller hands over
-// arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS, and ROM or PUBLIC where they apply. Rows are laid out like RETIRE and RESULT in check.py.
+// arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS and LANES, and ROM or PUBLIC where
+// they apply. Rows are laid out like RETIRE and RESULT in check.py.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -10,7 +11,7 @@ struct Retire {
     int64_t cycle;
     uint64_t value;
     uint32_t pc;
-    uint8_t thread, op, dst, fault;
+    uint8_t thread, op, dst, fault, lane, unused[7];
 };
 
 struct Result {
@@ -22,6 +23,12 @@ struct Result {
 struct Stats {
     int64_t cycles, total, accepted, results, extra, trace, busy, fault;
 };
+
+// What one lane retires in this cycle; LANES is this for all of them.
+#define LANE(number, port)                                                                                       \
+    if (top.port##_valid)                                                                                        \
+        retire(number, top.port##_value, top.port##_pc, top.port##_thread, top.port##_op, top.port##_dst,        \
+               top.port##_fault);
 
 constexpr uint64_t MASK = BITS == 64 ? ~0ull : (1ull << BITS % 64) - 1;
 // The core has been idle long enough that nothing can follow: a batch starts two cycles after its last input word.
@@ -97,7 +104,13 @@ void skinny_run(void* handle, const uint64_t* words, const uint8_t* lasts, int64
     Vtop& top = core.top;
     int64_t sent = 0, taken = 0, extra = 0, traced = 0, busy = 0, fault = -1;
     int64_t offer = gaps && word_count ? gaps[0] : 0;
-    int64_t since = -1, active = 0, cycle = 0;
+    int64_t since = -1, active = 0, working = 0, cycle = 0;
+    const auto retire = [&](uint8_t lane, uint64_t value, uint32_t pc, uint8_t thread, uint8_t op, uint8_t dst, uint8_t fault) {
+        busy += op >= 1 && op <= 5;
+        if (trace && traced < trace_room) trace[traced] = Retire{cycle, value, pc, thread, op, dst, fault, lane, {}};
+        ++traced;
+        active = cycle + 1;
+    };
     for (; cycle < limit; ++cycle) {
 #ifdef PUBLIC
         if (cycle == core.flip_cycle) *core.flip_byte ^= core.flip_mask;
@@ -142,23 +155,10 @@ void skinny_run(void* handle, const uint64_t* words, const uint8_t* lasts, int64
         }
         top.o_ready = ready;
 
-        if (top.retire_valid) {
-            busy += top.retire_op >= 1 && top.retire_op <= 5;
-            if (trace && traced < trace_room) {
-                Retire& row = trace[traced];
-                row.cycle = cycle;
-                row.value = top.retire_value;
-                row.pc = top.retire_pc;
-                row.thread = top.retire_thread;
-                row.op = top.retire_op;
-                row.dst = top.retire_dst;
-                row.fault = top.retire_fault;
-            }
-            ++traced;
-            active = cycle + 1;
-        }
+        LANES
         if (fault < 0 && top.fault) fault = cycle;
-        if (cycle >= active + QUIET && sent == word_count && !top.busy) break;
+        if (top.busy) working = cycle + 1;
+        if (cycle >= active + QUIET && cycle >= working + QUIET && sent == word_count) break;
         core.tick();
     }
     top.i_valid = 0;

@@ -12,8 +12,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from skinny.hdl.layout import retire_port
 from skinny.model.assemble import Image
 from skinny.model.errors import CheckError
+from skinny.model.segments import EngineImage
 
 from .check import RESULT, RETIRE, Record, Stimulus, describe_input, describe_result, describe_retirement, expect
 
@@ -39,7 +41,7 @@ def reset(write: Write, rom: bool) -> Iterator[None]:
     write("rst", 0)
 
 
-def load(read: Read, write: Write, image: Image, patience: int = 10_000) -> Iterator[None]:
+def load(read: Read, write: Write, image: Image | EngineImage, patience: int = 10_000) -> Iterator[None]:
     """Write ``image`` at the load port."""
     for number, item in enumerate(image.loads()):
         for name, value in zip(("space", "address", "data"), item, strict=True):
@@ -128,15 +130,18 @@ class Session:
         write("o_ready", 0)
 
     def _check_retirement(self) -> None:
-        at = len(self.trace)
-        want = self._retire[at] if at < len(self._retire) else None
-        if self.read("retire_valid"):
-            got = {"cycle": self.cycle, **{name: self.read(f"retire_{name}") for name in RETIRED}}
-            if got != want:
-                raise CheckError(describe_retirement(self.stimulus.image, want, got))
-            self.trace.append(got)
-        elif want is not None and want["cycle"] == self.cycle:
-            raise CheckError(describe_retirement(self.stimulus.image, want, None))
+        image = self.stimulus.image
+        for lane in range(len(image.lanes)):
+            at = len(self.trace)
+            want = self._retire[at] if at < len(self._retire) else None
+            port = retire_port(lane)
+            if self.read(f"{port}_valid"):
+                got = {"cycle": self.cycle, **{name: self.read(f"{port}_{name}") for name in RETIRED}, "lane": lane}
+                if got != want:
+                    raise CheckError(describe_retirement(image, want, got))
+                self.trace.append(got)
+            elif want is not None and (want["cycle"], want["lane"]) == (self.cycle, lane):
+                raise CheckError(describe_retirement(image, want, None))
 
     def _check_fault(self) -> None:
         if self.fault < 0 and self.read("fault"):
