@@ -4,7 +4,7 @@ Precondition: any program. Postcondition: the same matrix, never more cycles; as
 bits in every ring. What an instruction adds depends on its scalar and on what its source holds, so it may stand
 wherever its source holds what it held. That two instructions commute (``(j, i)`` and ``(j', i')`` with ``i != j'`` and
 ``j != i'``) is the plain case; that a register was changed and restored in between is the other. Values are told apart
-by a number: what was added to the register, hashed and summed.
+by a number: the sum of a random number for each product that was added.
 
 Instructions between the same registers that find the same value add their forms and become one, or none.
 
@@ -16,6 +16,7 @@ machine; what comes after is left as it is.
 
 from __future__ import annotations
 
+import random
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import combinations
@@ -77,7 +78,7 @@ def schedule(code: list[int], scalars: dict[Scalar, int], width: int) -> list[in
 
 
 class _Forms:
-    """Scalars by number, their distances in the accumulator and their sums."""
+    """Scalars by number: their products with values, their distances in the accumulator, their sums."""
 
     def __init__(self, names: list[Scalar]) -> None:
         self.names = names
@@ -85,6 +86,15 @@ class _Forms:
         self._numbers = {scalar: number for number, scalar in enumerate(names)}
         self._distances: dict[tuple[int, int], int] = {}
         self._sums: dict[tuple[int, int], int | None] = {}
+        self._products: dict[tuple[int, int], int] = {}
+        self._chance = random.Random(1)
+
+    def product(self, number: int, value: int) -> int:
+        """The value number of a product. Random, because sums of hashes of one formula can be equal by its form."""
+        key = number, value
+        if key not in self._products:
+            self._products[key] = self._chance.getrandbits(64)
+        return self._products[key]
 
     def distance(self, held: int, wanted: int) -> int:
         """The accumulator steps before ``wanted`` can be used."""
@@ -149,7 +159,7 @@ class _Search:
             if not forms.simple[number]:
                 held = number
             self.readers.setdefault((src, values[src]), []).append(position)
-            change = hash((number, values[src]))
+            change = forms.product(number, values[src])
             self.change.append(-change if instruction & MINUS else change)
             values[dst] = (values[dst] + self.change[-1]) & WORD
         self.last = self._to_following(held)
