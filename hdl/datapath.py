@@ -11,6 +11,7 @@ from skinny.model.isa import CoreConfig
 
 from .arithmetic import Arithmetic
 from .decoder import control_layout
+from .guard import Echo
 from .layout import RetireSignature, result_layout
 from .sequencer import tag_layout
 
@@ -37,6 +38,8 @@ class Datapath(wiring.Component):
         The word an ``EMIT`` sends, in the cycle it retires.
     live : Out(1)
         Some instruction of a batch is inside.
+    odd : Out(1)
+        A word was sent that is not its register, a cycle ago; never without the guard.
     """
 
     def __init__(self, config: CoreConfig):
@@ -52,6 +55,7 @@ class Datapath(wiring.Component):
                 "push": Out(1),
                 "result": Out(result_layout(config)),
                 "live": Out(1),
+                "odd": Out(1),
             }
         )
 
@@ -100,6 +104,15 @@ class Datapath(wiring.Component):
 
         self._write_back(m, state, s2, unit.o, tags, controls)
         self._report(m, unit.o, self._differs(m, here), tags, controls)
+        if config.guard:
+            m.submodules.echo = echo = Echo(config)
+            m.d.sync += echo.cleared.eq(tags[0].first | controls[end - 1].restart)
+            m.d.comb += [
+                echo.control.eq(controls[-1]),
+                echo.result.eq(unit.o),
+                Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
+                self.odd.eq(echo.odd),
+            ]
         return m
 
     def _write_back(self, m, state, s2, result, tags, controls):

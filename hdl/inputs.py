@@ -17,6 +17,12 @@ class InputBuffer(wiring.Component):
     Latency: a word is in memory the cycle after it was accepted, ``full`` rises the cycle after the last word of a
     batch. Throughput one word a cycle. Back-pressure: ``i`` is not ready while the bank to be filled next is full.
 
+    Parameters
+    ----------
+    config : CoreConfig
+    memory : bool
+        Whether there is a memory; without one this is only its control.
+
     Members
     -------
     i : In(stream of input_layout)
@@ -30,12 +36,15 @@ class InputBuffer(wiring.Component):
         What to read.
     x : Out(bits)
         The input, a cycle later (block RAM).
+    x_parity : Out(1)
+        Its parity as it was when the word came in; for a core with the guard.
     release : In(1)
         Bank ``bank`` is read no more.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, *, memory: bool = True):
         self.config = config
+        self.memory = memory
         thread = index_bits(config.threads)
         super().__init__(
             {
@@ -49,6 +58,7 @@ class InputBuffer(wiring.Component):
                 "thread": In(thread),
                 "u": In(index_bits(config.inputs)),
                 "x": Out(config.bits),
+                "x_parity": Out(1),
                 "release": In(1),
             }
         )
@@ -56,12 +66,6 @@ class InputBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        words = 1 << (1 + len(self.thread) + len(self.u))
-        m.submodules.memory = memory = Memory(shape=config.bits, depth=words, init=[])
-        write = memory.write_port()
-        read = memory.read_port()
-        m.d.comb += [read.addr.eq(Cat(self.u, self.thread, self.bank)), read.en.eq(1), self.x.eq(read.data)]
-
         # A bank is occupied until it is read no more, but its batch is begun once: a short program may be through both
         # banks before the first is released.
         occupied = Signal(2)
@@ -83,10 +87,20 @@ class InputBuffer(wiring.Component):
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == config.threads - 1))),
-            write.addr.eq(Cat(u, thread, bank)),
-            write.data.eq(self.i.p.data),
-            write.en.eq(accept),
         ]
+        if self.memory:
+            words = 1 << (1 + len(self.thread) + len(self.u))
+            m.submodules.memory = memory = Memory(shape=config.bits + config.guard, depth=words, init=[])
+            write = memory.write_port()
+            read = memory.read_port()
+            m.d.comb += [
+                read.addr.eq(Cat(self.u, self.thread, self.bank)),
+                read.en.eq(1),
+                Cat(self.x, self.x_parity).eq(read.data),
+                write.addr.eq(Cat(u, thread, bank)),
+                write.data.eq(Cat(self.i.p.data, self.i.p.data.xor())),
+                write.en.eq(accept),
+            ]
         with m.If(vector_end):
             m.d.sync += u.eq(0)
         with m.Elif(accept):

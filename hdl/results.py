@@ -1,11 +1,12 @@
 """The result FIFO: what is emitted waits here until it is taken."""
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
 
+from .guard import Numbering
 from .layout import result_layout
 
 __all__ = ["ResultFIFO"]
@@ -24,6 +25,10 @@ class ResultFIFO(wiring.Component):
         The last result of a batch is taken.
     empty : Out(1)
         No word waits.
+    alarm : In(1)
+        Every word is marked with ``fault``; for a core with the guard.
+    odd : Out(1)
+        The word at ``o`` is not the one that is due; never without the guard.
     """
 
     def __init__(self, config: CoreConfig):
@@ -35,15 +40,33 @@ class ResultFIFO(wiring.Component):
                 "o": Out(stream.Signature(result_layout(config))),
                 "taken": Out(1),
                 "empty": Out(1),
+                "alarm": In(1),
+                "odd": Out(1),
             }
         )
 
     def elaborate(self, platform):
         # The output register of the block RAM is the word at `o`; it holds while the read port is not enabled.
         m = Module()
-        m.submodules.memory = memory = Memory(shape=result_layout(self.config), depth=self.config.fifo, init=[])
+        layout = result_layout(self.config)
+        word = self.word.as_value()
+        if self.config.guard:
+            m.submodules.numbering = numbering = Numbering(self.config)
+            word = Cat(word, numbering.seal)
+        m.submodules.memory = memory = Memory(shape=len(word), depth=self.config.fifo, init=[])
         write = memory.write_port()
         read = memory.read_port()
+        stored, seal = layout(read.data[: layout.size]), read.data[layout.size :]
+        if self.config.guard:
+            m.d.comb += [
+                numbering.push.eq(self.push),
+                numbering.word.eq(self.word),
+                numbering.pop.eq(self.o.valid & self.o.ready),
+                numbering.valid.eq(self.o.valid),
+                numbering.stored.eq(stored),
+                numbering.stored_seal.eq(seal),
+                self.odd.eq(numbering.odd),
+            ]
         head = Signal(index_bits(self.config.fifo))
         tail = Signal.like(head)
         some = Signal()
@@ -51,13 +74,15 @@ class ResultFIFO(wiring.Component):
             some.eq(head != tail),
             read.addr.eq(head),
             read.en.eq(some & (~self.o.valid | self.o.ready)),
-            self.o.p.eq(read.data),
+            self.o.p.eq(stored),
             self.taken.eq(self.o.valid & self.o.ready & self.o.p.last),
             self.empty.eq(~some & ~self.o.valid),
             write.addr.eq(tail),
-            write.data.eq(self.word),
+            write.data.eq(word),
             write.en.eq(self.push),
         ]
+        if self.config.guard:
+            m.d.comb += self.o.p.fault.eq(stored.fault | self.odd | self.alarm)
         with m.If(self.push):
             m.d.sync += tail.eq(tail + 1)
         with m.If(read.en):

@@ -1,6 +1,6 @@
 """The store: program, weights, start vector and settings, from initial contents or loaded."""
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -32,6 +32,8 @@ class Store(wiring.Component):
         Write ``item`` (load_layout).
     pc, word : In, Out(word_layout)
     k, weight : In, Out
+    word_parity, weight_parity : Out(1)
+        The parity of what is read, as it was when it was written; for a core with the guard.
     start : Out(array of width words)
     last_word, last_input, batches : Out
         See :class:`skinny.model.isa.Setting`.
@@ -47,8 +49,10 @@ class Store(wiring.Component):
                 "item": In(load_layout(config)),
                 "pc": In(index_bits(config.depth)),
                 "word": Out(word_layout(config)),
+                "word_parity": Out(1),
                 "k": In(index_bits(config.weights)),
                 "weight": Out(config.bits),
+                "weight_parity": Out(1),
                 "start": Out(data.ArrayLayout(config.bits, config.width)),
                 "last_word": Out(index_bits(config.depth)),
                 "last_input": Out(index_bits(config.inputs)),
@@ -59,19 +63,21 @@ class Store(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, image = self.config, self.image
-        for space, name, bits, depth, address, value in (
-            (Space.PROGRAM, "program", config.word_bits, config.depth, self.pc, self.word),
-            (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight),
+        for space, name, bits, depth, address, value, parity in (
+            (Space.PROGRAM, "program", config.word_bits, config.depth, self.pc, self.word, self.word_parity),
+            (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight, self.weight_parity),
         ):
             contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
-            m.submodules[name] = memory = Memory(shape=bits, depth=depth, init=contents)
+            if config.guard:
+                contents = [word | (word.bit_count() & 1) << bits for word in contents]
+            m.submodules[name] = memory = Memory(shape=bits + config.guard, depth=depth, init=contents)
             read = memory.read_port()
-            m.d.comb += [read.addr.eq(address), read.en.eq(1), value.eq(read.data)]
+            m.d.comb += [read.addr.eq(address), read.en.eq(1), Cat(value, parity).eq(read.data)]
             if not self.rom:
                 write = memory.write_port()
                 m.d.comb += [
                     write.addr.eq(self.item.address),
-                    write.data.eq(self.item.data),
+                    write.data.eq(Cat(self.item.data[:bits], self.item.data[:bits].xor())),
                     write.en.eq(self.write & (self.item.space == space)),
                 ]
 

@@ -23,11 +23,10 @@ enum Outcome : uint8_t { MASKED, DETECTED, TIMEOUT, WRONG };
 struct Stimulus {
     const uint64_t* words;
     const uint8_t* lasts;
-    int64_t word_count;
     const uint32_t* stalls;
     const uint64_t* data;
-    const uint8_t* ends;
-    int64_t result_count;
+    const uint8_t *ends, *matters;
+    int64_t word_count, result_count;
 };
 
 // Source and receiver. The receiver trusts a batch when its `last` word is taken: by then no word had `fault` set, the
@@ -61,7 +60,7 @@ Outcome step(Core& core, const Stimulus& s, Outside& outside, int64_t cycle) {
             top.o_ready = 1;
             outside.since = -1;
             ++outside.taken;
-            outside.wrong |= top.o_data != s.data[at];
+            outside.wrong |= s.matters[at] && top.o_data != s.data[at];
             if (top.o_last != s.ends[at]) {
                 outcome = TIMEOUT;
             } else if (s.ends[at] && outside.wrong) {

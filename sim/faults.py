@@ -15,6 +15,7 @@ from skinny.hdl.export import TOP, to_verilog
 from skinny.model.assemble import Image
 from skinny.model.cycles import schedule
 from skinny.model.errors import CheckError
+from skinny.model.isa import Op
 from skinny.model.rings import Boolean
 
 from .build import build_library
@@ -48,10 +49,10 @@ class _Element(ctypes.Structure):
 
 
 class _Stimulus(ctypes.Structure):
+    columns = ("words", "lasts", "stalls", "data", "ends", "matters")
     _fields_ = [
-        *(("words", ctypes.c_void_p), ("lasts", ctypes.c_void_p), ("word_count", ctypes.c_int64)),
-        *(("stalls", ctypes.c_void_p), ("data", ctypes.c_void_p), ("ends", ctypes.c_void_p)),
-        ("result_count", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in columns),
+        *((name, ctypes.c_int64) for name in ("word_count", "result_count")),
     ]
 
 
@@ -86,17 +87,22 @@ class Upsets:
     def run(self, stimulus: Stimulus, flips: NDArray[Any]) -> NDArray[Any]:
         """``flips`` with their outcomes. Raises :exc:`CheckError` when the core fails without them."""
         expected = expect(stimulus, trace=False)
-        words = np.ascontiguousarray(stimulus.vectors, dtype=np.uint64).reshape(-1)
-        lasts = stimulus.lasts()
-        stalls = np.ascontiguousarray(np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls)
-        stalls = stalls.astype(np.uint32)
-        data, ends = (np.ascontiguousarray(expected.results[name]) for name in ("data", "last"))
-        given = _Stimulus(
-            words.ctypes.data, lasts.ctypes.data, len(words), stalls.ctypes.data, data.ctypes.data, ends.ctypes.data,
-            len(data),
-        )  # fmt: skip
+        image = self.image
+        stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
+        # What the status word holds does not matter, only its fault bit.
+        emits = image.instructions[image.config.decode(image.words)["op"] == Op.EMIT]
+        matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
+        words = stimulus.vectors.reshape(-1).astype(np.uint64)
+        columns = (
+            words,
+            stimulus.lasts(),
+            stalls.astype(np.uint32),
+            *(np.ascontiguousarray(expected.results[name]) for name in ("data", "last")),
+            matters.astype(np.uint8),
+        )
+        given = _Stimulus(*(column.ctypes.data for column in columns), len(words), stimulus.results)
         flips = np.ascontiguousarray(flips)
-        quiet = expected.cycles + 2 * self.image.config.threads + 8
+        quiet = expected.cycles + 2 * image.config.threads + 8
         outcome = self._call(
             "upsets",
             self._places,

@@ -197,7 +197,7 @@ def test_self_test_passes_and_notices_a_lost_step(bench):
     config = CoreConfig.fit(program, ring, threads=2, depth=64)
     rng = np.random.default_rng(5)
     vectors = bench.random_words(rng, config, (4, 2))
-    image = assemble(program, config, self_test=True)
+    image = assemble(program, config, self_check=True)
     job = bench.Job(bench.stream_of(vectors, [2, 2]), 8)
     assert not bench.run_jobs(Core(config, image), job)[0].fault
     image.words[-2] ^= np.uint64(config.encode(Op.NONE, neg=1))

@@ -187,7 +187,7 @@ def test_outputs_stand_where_the_program_sends_them():
 
 
 def test_self_test_undoes_the_program_and_checks():
-    assert texts(program_of([Input(0), Linear(((0, 1),))], [0, 1]), self_test=True) == [
+    assert texts(program_of([Input(0), Linear(((0, 1),))], [0, 1]), self_check=True) == [
         "R0 += x[0]*R1",
         "S = w[0]*x[1]",
         "R0 += S*R1",
@@ -272,12 +272,12 @@ def test_more_refusals():
     with pytest.raises(InputError, match=r"^4 registers do not fit the width 3$"):
         assemble(wide, DEFAULT)
     with pytest.raises(InputError, match=r"^a self-test needs a core with the check unit$"):
-        assemble(BIG, CoreConfig(Modular(16), check=False), self_test=True)
+        assemble(BIG, CoreConfig(Modular(16), check=False), self_check=True)
     restarts = program_of([Input(0)], [0, 0], (Output("a", 0, 1, True), Output("b", 0, 2)))
     with pytest.raises(InputError, match=r"^a program that restarts between outputs cannot be self-tested"):
-        assemble(restarts, DEFAULT, self_test=True)
+        assemble(restarts, DEFAULT, self_check=True)
     with pytest.raises(InputError, match=r"^8 program words do not fit a memory of 7$"):
-        assemble(BIG, CoreConfig(Modular(16), depth=7), self_test=True)
+        assemble(BIG, CoreConfig(Modular(16), depth=7), self_check=True)
 
 
 def test_a_program_of_ten_million_instructions_is_refused_at_once():

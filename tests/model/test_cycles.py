@@ -128,7 +128,7 @@ def test_check_faults_where_a_register_differs_and_stains_what_follows(random_pr
     ring = FixedPoint(16, 8)
     program = random_program(rng, length=25, denominators=(1, 2, 3))
     config = CoreConfig.fit(program, ring, depth=512)
-    image = assemble(program, config, self_test=True)
+    image = assemble(program, config, self_check=True)
     vectors = config.pack(random_elements(rng, ring, (200, len(program.inputs))))
     assert not execute(image, vectors).faults.any()
     # A step of the inverse that is lost: the last word before the check gets the wrong sign.

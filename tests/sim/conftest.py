@@ -66,9 +66,9 @@ def bulk():
 def make_image():
     """A random program, assembled: ``make_image(rng, config, length)``."""
 
-    def make(rng, config, length=20, outputs=1, self_test=False, inputs=4):
-        program = random_program(rng, config, length, outputs=outputs, inputs=inputs, restart=not self_test)
-        return assemble(program, config, self_test=self_test)
+    def make(rng, config, length=20, outputs=1, self_check=False, inputs=4):
+        program = random_program(rng, config, length, outputs=outputs, inputs=inputs, restart=not self_check)
+        return assemble(program, config, self_check=self_check)
 
     return make
 

@@ -211,7 +211,7 @@ def test_self_test_of_many_runs_raises_nothing(bulk, make_vectors, rng):
     config = CoreConfig(FixedPoint(16, 8), depth=64, inputs=8, weights=8)
     core = bulk(config)
     for _ in range(10):
-        image = assemble(random_program(rng, config, 12, restart=False), config, self_test=True)
+        image = assemble(random_program(rng, config, 12, restart=False), config, self_check=True)
         core.load(image)
         stimulus = Stimulus.steady(image, make_vectors(rng, image, 10_000))
         record = core.run(stimulus, trace=False)
@@ -221,7 +221,7 @@ def test_self_test_of_many_runs_raises_nothing(bulk, make_vectors, rng):
 def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_config):
     # A flip is noticed unless it hits a value that is replaced before anyone reads it; then nothing else changes.
     core = BulkCore(main_config, public=True)
-    image = make_image(rng, main_config, 6, self_test=True)
+    image = make_image(rng, main_config, 6, self_check=True)
     core.load(image)
     stimulus = Stimulus.steady(image, make_vectors(rng, image, 4))
     expected = expect(stimulus)
