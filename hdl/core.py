@@ -131,8 +131,9 @@ class Core(wiring.Component):
             results.word.eq(datapath.result),
         ]
 
-        odd, alarm = Signal(), Signal()
+        odd = Signal()
         if config.guard:
+            alarm = Signal()
             f2_parity = Signal(reset_less=True)
             m.submodules.guard_control = twin = ControlTwin(config)
             m.submodules.guard_settings = settings = SettingsParity(config, self.image)
@@ -170,6 +171,8 @@ class Core(wiring.Component):
             m.d.comb += odd.eq(guard_odd.any())
             with m.If(odd):
                 m.d.sync += alarm.eq(1)
+            with m.Elif(store.write):
+                m.d.sync += alarm.eq(0)
 
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
@@ -200,5 +203,5 @@ class Core(wiring.Component):
                 store.item.eq(self.load.p),
             ]
             with m.If(store.write):
-                m.d.sync += [self.fault.eq(0), alarm.eq(0)]
+                m.d.sync += self.fault.eq(0)
         return m

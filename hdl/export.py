@@ -131,6 +131,7 @@ def manifest(image: Image, pins: Pins) -> dict[str, Any]:
             "inputs": list(image.program.inputs),
             "vector_words": image.vector,
             "outputs": list(image.outputs),
+            "self_check": image.self_check,
             "words": len(image),
         },
     }
@@ -145,6 +146,8 @@ def design_files(image: Image, elements: Array, *, rom: bool = False) -> dict[st
         elements = np.pad(elements, [(0, -len(elements) % config.lanes), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(run(image.program, config.ring, elements).outputs)
+    if image.self_check:  # a status word follows
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
     sizes = batch_sizes(len(vectors), config.threads)
     plan = schedule(image, sizes)
     inputs, expected = [], []

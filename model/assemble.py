@@ -223,7 +223,6 @@ class _Writer:
             dst, src, sign, form = code[number]
             self.apply(number, dst, src, -sign, form)
         self.add(-1, Op.CHECK)
-        self.held = None
 
     def apply(self, number: int, dst: int, src: int, sign: int, form: int) -> None:
         registers = {"dst": dst, "src": src, "neg": sign < 0}

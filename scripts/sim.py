@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from skinny.model.assemble import assemble
+from skinny.model.assemble import fit_image
 from skinny.model.errors import CheckError, InputError
 from skinny.model.golden import run
-from skinny.model.isa import CoreConfig, Words
+from skinny.model.isa import Words
+from skinny.model.program import Program
 from skinny.model.rings import Array, parse_ring
 from skinny.model.storage import load
 from skinny.sim import ENGINES
@@ -25,7 +26,7 @@ from .inputs import read_inputs
 if TYPE_CHECKING:
     from skinny.sim.check import Record, Stimulus
 
-__all__ = ["add_core_options", "random_inputs", "register"]
+__all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
 
 DETAILS = """\
 The core is built for the size of the program, the program is loaded over its port, and every retirement, every result
@@ -56,6 +57,16 @@ def add_core_options(parser: argparse.ArgumentParser) -> None:
         "--ring", required=True, metavar="RING", help="modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
     )
     parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
+    parser.add_argument(
+        "--self-check",
+        action=argparse.BooleanOptionalAction,
+        help="every run undoes itself and checks, and the core has the guard (default: what the program says)",
+    )
+
+
+def wants_self_check(args: argparse.Namespace, program: Program) -> bool:
+    """What ``--self-check`` says, else what the program says."""
+    return program.self_check if args.self_check is None else bool(args.self_check)
 
 
 def register(commands: Any) -> None:
@@ -84,7 +95,7 @@ def execute(args: argparse.Namespace) -> None:
 
     ring = parse_ring(args.ring)
     program = load(args.program)
-    image = assemble(program, CoreConfig.fit(program, ring, threads=args.threads))
+    image = fit_image(program, ring, self_check=wants_self_check(args, program), threads=args.threads)
     if args.random is None:
         elements = read_inputs(args.inputs, program.inputs, ring)
     else:
@@ -110,7 +121,7 @@ def execute(args: argparse.Namespace) -> None:
                     yield stimulus
 
             for stimulus, record in zip(stimuli, simulate(image, watched(), engine, args.vcd), strict=True):
-                words.append(outputs(stimulus, record))
+                words.append(outputs(stimulus, record)[:, : len(program.outputs)])
                 records.append(record)
         found = config.unpack(np.concatenate(words), len(elements))
         _compare(program, ring, elements, found)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from skinny.model.assemble import assemble
+from skinny.model.assemble import fit_image
 from skinny.model.cycles import overhead
-from skinny.model.isa import CoreConfig
 from skinny.model.rings import parse_ring
 from skinny.model.storage import load
 
 from .common import add_command, print_json
-from .sim import add_core_options, random_inputs
+from .sim import add_core_options, random_inputs, wants_self_check
 
 __all__ = ["register"]
 
@@ -49,7 +48,7 @@ def execute(args: argparse.Namespace) -> None:
     ring = parse_ring(args.ring)
     program = load(args.program)
     given = {"threads": args.threads} | ({} if args.depth is None else {"depth": args.depth})
-    image = assemble(program, CoreConfig.fit(program, ring, **given))
+    image = fit_image(program, ring, self_check=wants_self_check(args, program), **given)
     elements = random_inputs(args.vectors, len(program.inputs), ring)
     files = export(image, elements, args.output, rom=args.rom)
     cycles = len(image) * args.threads + overhead(image.config)

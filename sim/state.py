@@ -18,7 +18,7 @@ _PATTERNS = (
     (r"\.store\.weights\[\]", "weight memory"),
     (r"\.inputs\.memory\[\]", "input memory"),
     (r"\.results\.memory\[\]", "result FIFO"),
-    (r"\.guard", "guard"),
+    (r"guard|echo|numbering|parity|alarm", "guard"),
     (r"\.store\._|\.inputs\._|\.results\._", "memory outputs"),
     (r"\.datapath\.r\d+_\d+$", "registers R"),
     (r"\.datapath\.sum_\d+$", "accumulator S"),
