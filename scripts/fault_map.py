@@ -25,17 +25,17 @@ def draw(campaigns: dict[str, Campaign]) -> Any:
     from matplotlib.figure import Figure
     from skinny.sim.state import PLACES
 
-    seen = [place for place in PLACES if any((done.place == place).any() for done in campaigns.values())]
-    places = [*seen[4:], *seen[:4]] if seen[0] in PLACES[:4] else seen
-    figure = Figure(figsize=(13, 0.8 + (0.24 * len(places) + 1.1) * len(campaigns)), layout="constrained")
-    axes = figure.subplots(len(campaigns), 2, squeeze=False, width_ratios=(3, 2), sharex="col" if False else "none")
+    hit = set().union(*(np.unique(done.place).tolist() for done in campaigns.values()))
+    places = [place for place in PLACES if place in hit]
+    figure = Figure(figsize=(13, 0.9 + (0.24 * len(places) + 1.1) * len(campaigns)), layout="constrained")
+    axes = figure.subplots(len(campaigns), 2, squeeze=False, width_ratios=(3, 2))
     for (left, right), (name, done) in zip(axes, campaigns.items(), strict=True):
         image = _map(left, done, places)
         _bars(right, done, places)
         wrong = done.counts(~done.in_memory)["wrong"] / (~done.in_memory).sum()
-        left.set_title(f"{name}: {wrong:.2%} of register flips end in an undetected wrong answer", fontsize=11)
+        left.set_title(f"{name}: {wrong:.2%} of register flips end in an undetected wrong answer", fontsize=11, pad=14)
         left.set_xlabel("program word that is issued when the bit flips")
-    axes[0, 1].set_title("what becomes of a flip", fontsize=11)
+    axes[0, 1].set_title("what becomes of a flip", fontsize=11, pad=14)
     axes[-1, 1].set_xlabel("share of flips")
     handles, labels = axes[0, 1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower right", ncols=4, frameon=False, fontsize=9)
@@ -46,6 +46,8 @@ def draw(campaigns: dict[str, Campaign]) -> Any:
 
 
 def _map(axis: Any, done: Campaign, places: list[str]) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
     length = len(done.image)
     columns = min(COLUMNS, length)
     edges = np.linspace(0, length, columns + 1)
@@ -54,20 +56,22 @@ def _map(axis: Any, done: Campaign, places: list[str]) -> Any:
     for row, place in enumerate(places):
         hit = done.place == place
         flips[row] = np.bincount(column[hit], minlength=columns)
-        wrong[row] = np.bincount(column[hit & (done.outcome == 3)], minlength=columns)
+        wrong[row] = np.bincount(column[hit & done.wrong], minlength=columns)
     share = np.divide(wrong, flips, out=np.full_like(wrong, np.nan), where=flips > 0)
-    axis.set_facecolor("#eeeeee")
-    image = axis.pcolormesh(edges, np.arange(len(places) + 1), share, cmap="Reds", vmin=0, vmax=1)
+    axis.set_facecolor("#eeeeee")  # shows where no bit was flipped
+    colours = LinearSegmentedColormap.from_list("harm", ["white", "#f4a582", COLOURS["wrong"], "#40000a"])
+    image = axis.pcolormesh(edges, np.arange(len(places) + 1), share, cmap=colours, vmin=0, vmax=1)
     axis.set_yticks(np.arange(len(places)) + 0.5, places, fontsize=8)
     axis.invert_yaxis()
     axis.tick_params(length=0, axis="y")
     ops = done.image.config.decode(done.image.words)["op"]
-    for op, label in ((Op.EMIT, "emit"), (Op.CHECK, "check")):
-        for at in np.flatnonzero(ops == op):
-            axis.axvline(at + 0.5, color="#333333", linewidth=0.7, linestyle=":")
-            axis.annotate(
-                label, (at + 0.5, 0), (0, 1), textcoords="offset points", fontsize=7, ha="center", va="bottom"
-            )
+    for label, words in (
+        ("emit", np.flatnonzero(done.image.instructions <= -2)),
+        ("check", np.flatnonzero(ops == Op.CHECK)),
+    ):
+        for at in words + 0.5:
+            axis.axvline(at, color="#333333", linewidth=0.7, linestyle=":")
+            axis.annotate(label, (at, 0), (0, 1), textcoords="offset points", fontsize=7, ha="center", va="bottom")
     return image
 
 

@@ -135,6 +135,10 @@ class Campaign:
         return dict(zip(OUTCOMES, found.tolist(), strict=True))
 
     @property
+    def wrong(self) -> NDArray[np.bool_]:
+        return self.outcome == OUTCOMES.index("wrong")
+
+    @property
     def in_memory(self) -> NDArray[np.bool_]:
         return np.isin(self.place, MEMORIES)
 

@@ -12,14 +12,14 @@ MODULE = re.compile(r"^module (\S+) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)
 ASSIGNED = re.compile(r"^ +(\\\S+ |\w+)(\[.*\])? *<= ", re.MULTILINE)
 PUBLIC = " /*verilator public_flat_rw*/"
 
-#: What an element serves, by the first pattern that its path (without the name of the top) matches.
+#: What an element serves, by the first pattern that its path matches; a memory's path ends in ``[]``.
 _PATTERNS = (
     (r"\.store\.program\[\]", "program memory"),
     (r"\.store\.weights\[\]", "weight memory"),
     (r"\.inputs\.memory\[\]", "input memory"),
     (r"\.results\.memory\[\]", "result FIFO"),
     (r"guard|echo|numbering|parity|alarm", "guard"),
-    (r"\.store\._|\.inputs\._|\.results\._", "memory outputs"),
+    (r"\.(store|inputs|results)\._", "memory outputs"),
     (r"\.datapath\.r\d+_\d+$", "registers R"),
     (r"\.datapath\.sum_\d+$", "accumulator S"),
     (r"\.arithmetic\.", "multiply-add"),
@@ -33,8 +33,13 @@ _PATTERNS = (
     (r"\.store\.", "start and settings"),
     (r"", "tags"),
 )
-PLACES = tuple(dict.fromkeys(place for _, place in _PATTERNS))
-MEMORIES = PLACES[:4]
+#: In the order of a table: from control to data, then checking, memories last.
+PLACES = (
+    *("sequencer", "tags", "instructions", "input control", "FIFO control", "start and settings"),
+    *("memory outputs", "operands", "multiply-add", "write-back", "registers R", "accumulator S", "check", "guard"),
+    *("program memory", "weight memory", "input memory", "result FIFO"),
+)
+MEMORIES = PLACES[-4:]
 
 
 class Element(NamedTuple):
