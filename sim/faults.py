@@ -40,8 +40,8 @@ FLIP = np.dtype(
 BATCHES = 4
 #: Upsets that share one set of inputs.
 ROUND = 2000
-#: Cycles between two snapshots of the run without upsets.
-STRIDE = 16
+#: Cycles between two snapshots of the run without upsets: at least so many, and so many that all fit this many bytes.
+STRIDE, ROOM = 16, 1 << 28
 
 
 class _Element(ctypes.Structure):
@@ -103,12 +103,13 @@ class Upsets:
         given = _Stimulus(*(column.ctypes.data for column in columns), len(words), stimulus.results)
         flips = np.ascontiguousarray(flips)
         quiet = expected.cycles + 2 * image.config.threads + 8
+        stride = max(STRIDE, -(-quiet * sum(place.bytes for place in self._places) // ROOM))
         outcome = self._call(
             "upsets",
             self._places,
             ctypes.c_int64(len(self._places)),
             ctypes.byref(given),
-            ctypes.c_int64(STRIDE),
+            ctypes.c_int64(stride),
             ctypes.c_int64(quiet),
             ctypes.c_int64(2 * quiet),
             ctypes.c_void_p(flips.ctypes.data),
