@@ -114,8 +114,8 @@ class BulkCore:
         if not function(self.handle, path.encode(), register.encode(), bit, cycle):
             raise KeyError(f"there is no register {register!r} in {path}")
 
-    def run(self, stimulus: Stimulus, trace: bool = True) -> Record:
-        """Offer the vectors, take the results, and observe."""
+    def run(self, stimulus: Stimulus, trace: bool = True, limit: int | None = None) -> Record:
+        """Offer the vectors, take the results, and observe, until the core is idle or for ``limit`` cycles."""
         image = stimulus.image
         words = np.ascontiguousarray(stimulus.vectors, dtype=np.uint64).reshape(-1)
         lasts = stimulus.lasts()
@@ -136,7 +136,7 @@ class BulkCore:
             None if gaps is None else gaps.ctypes.data,
             None if stalls is None else stalls.ctypes.data,
             len(results),
-            issue + waits + 2 * (len(words) + len(results)) + PATIENCE,
+            issue + waits + 2 * (len(words) + len(results)) + PATIENCE if limit is None else limit,
             int(stimulus.noise),
             results.ctypes.data,
             accepted.ctypes.data,
