@@ -207,16 +207,13 @@ def test_fault_falls_with_a_load_and_with_reset(bulk, make_image, make_vectors, 
     assert core.run(Stimulus.steady(image, vectors)).fault == -1
 
 
-def test_self_check_of_many_runs_raises_nothing(config, bulk, make_vectors, rng):
+def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs):
     # Of every ring, with and without the guard; reset and loading in between.
-    if not config.check:
-        config = dataclasses.replace(config, check=True)
-    config = dataclasses.replace(config, depth=128)
-    core = bulk(config)
-    for number in range(4):
+    for config, number in itertools.product((each for each in configs if each.check), range(4)):
+        core = bulk(config)
         if number % 2:
             core.reset()
-        image = assemble(random_program(rng, config, 10, outputs=2), config, self_check=True)
+        image = assemble(random_program(rng, config, 5, outputs=2), config, self_check=True)
         core.load(image)
         stimulus = random_stimulus(rng, image, make_vectors(rng, image, 2000), stall=0.1 * number, early=0.1)
         record = core.run(stimulus, trace=False)
