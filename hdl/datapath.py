@@ -108,6 +108,7 @@ class Datapath(wiring.Component):
             m.submodules.echo = echo = Echo(config)
             m.d.sync += echo.cleared.eq(tags[0].first | controls[end - 1].restart)
             m.d.comb += [
+                echo.push.eq(self.push),
                 echo.control.eq(controls[-1]),
                 echo.result.eq(unit.o),
                 Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),

@@ -147,6 +147,8 @@ class Echo(wiring.Component):
 
     Members
     -------
+    push : In(1)
+        An ``EMIT`` retires and sends its word.
     control, result : In
         The instruction that retires and its word.
     registers : In(array of width words)
@@ -161,6 +163,7 @@ class Echo(wiring.Component):
         self.config = config
         super().__init__(
             {
+                "push": In(1),
                 "control": In(control_layout(config)),
                 "result": In(config.bits),
                 "registers": In(data.ArrayLayout(config.bits, config.width)),
@@ -181,7 +184,7 @@ class Echo(wiring.Component):
         bits = self.result ^ chosen
         m.d.sync += [
             different.eq(Cat(bits[at : at + 2].any() for at in range(0, self.config.bits, 2))),
-            sent.eq(self.control.emit & ~self.control.bad & ~self.cleared),
+            sent.eq(self.push & ~self.control.bad & ~self.cleared),
         ]
         m.d.comb += self.odd.eq(sent & different.any())
         return m

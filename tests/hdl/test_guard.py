@@ -127,9 +127,9 @@ def test_an_emit_must_send_its_register(register):
         for n, word in enumerate(words):
             ctx.set(echo.registers[n], word)
 
-        async def odd(result, emit=1, bad=0, cleared=0):
+        async def odd(result, push=1, bad=0, cleared=0):
             ctx.set(echo.control.target, register)
-            ctx.set(echo.control.emit, emit)
+            ctx.set(echo.push, push)
             ctx.set(echo.control.bad, bad)
             ctx.set(echo.cleared, cleared)
             ctx.set(echo.result, result)
@@ -140,7 +140,7 @@ def test_an_emit_must_send_its_register(register):
         for bit in range(8):
             wrong = words[register] ^ 1 << bit
             assert await odd(wrong)
-            assert not await odd(wrong, emit=0)
+            assert not await odd(wrong, push=0)
             assert not await odd(wrong, bad=1)
             assert not await odd(wrong, cleared=1)
 
