@@ -142,6 +142,7 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
             "inputs": list(image.program.inputs),
             "vector_words": image.vector,
             "outputs": list(image.outputs),
+            "self_check": image.self_check,
             "words": sum(map(len, image.lanes)),
         },
     }
@@ -170,6 +171,8 @@ def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = Fal
         elements = np.pad(elements, [(0, -len(elements) % config.lanes), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(run_image(image, elements))
+    if image.self_check:  # a status word follows
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
     sizes = batch_sizes(len(vectors), image.batch)
     when = plan(image, sizes)
     inputs, expected = [], []

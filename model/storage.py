@@ -6,6 +6,7 @@ The text form, a statement a line::
     # y = (a + 2*b)^3
     width 3
     contract clean
+    self-check
     start 0 1 0
     inputs a b
     weight w[0] = 2
@@ -19,8 +20,9 @@ The text form, a statement a line::
     end
 
 The version line comes first and ``end`` last, so that a file that was cut off is noticed. Comment lines right after
-the version line are the title; elsewhere ``#`` starts a comment and blank lines mean nothing. ``contract`` and
-``start`` may be left out (``clean``, one in ``R1``). Everything is declared before the first instruction.
+the version line are the title; elsewhere ``#`` starts a comment and blank lines mean nothing. ``contract``,
+``self-check`` and ``start`` may be left out (``clean``, none, one in ``R1``). Everything is declared before the first
+instruction.
 
 The scalars of a program are a table. Written text lists linear forms only; the table that is read back holds every
 scalar once, in order of first use. A program whose table differs (an inverse, a segment) gets a line ``table a f[0]
@@ -147,6 +149,7 @@ def dumps(program: Program) -> str:
         lines += [f"# {line}".rstrip() for line in program.title.split("\n")]
     lines.append(f"width {program.width}")
     lines.append(f"contract {program.contract}")
+    lines += ["self-check"] * program.self_check
     lines.append(f"start {' '.join(map(str, program.start))}")
     if program.inputs:
         lines.append(f"inputs {' '.join(program.inputs)}")
@@ -235,6 +238,7 @@ class _Reader:
         self.line = 0
         self.width = 0
         self.contract = ""
+        self.self_check = False
         self.start: tuple[int, ...] = ()
         self.inputs: dict[str, int] | None = None
         self.weights: list[Fraction] = []
@@ -296,6 +300,7 @@ class _Reader:
                 contract=self.contract or "clean",
                 start=self.start,
                 title=title,
+                self_check=self.self_check,
             )
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from None
@@ -325,6 +330,7 @@ class _Reader:
         read = {
             "width": self.read_width,
             "contract": self.read_contract,
+            "self-check": self.read_self_check,
             "start": self.read_start,
             "inputs": self.read_inputs,
             "weight": self.read_weight,
@@ -356,6 +362,12 @@ class _Reader:
         if rest not in CONTRACTS:
             self.fail(f"the contract must be in-place or clean, not {_short(rest)}")
         self.contract = rest
+
+    def read_self_check(self, rest: str) -> None:
+        self.once(self.self_check, "self-check")
+        if rest:
+            self.fail(f"nothing may follow 'self-check', found {_short(rest)}")
+        self.self_check = True
 
     def read_start(self, rest: str) -> None:
         self.once(self.start, "start")
@@ -515,6 +527,7 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         "start": [str(value) for value in program.start],
         "outputs": [list(output) for output in program.outputs],
         "title": program.title,
+        "self_check": program.self_check,
     }
     texts = {
         "header": json.dumps(header),
@@ -585,11 +598,13 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         header, weights, inputs = (arrays[key].tobytes().decode() for key in TEXTS)
         fields = json.loads(header)
         width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
+        self_check = fields.get("self_check", False)
         outputs = tuple(Output(*output) for output in fields["outputs"])
         typed = all(
             type(value) is kind for output in outputs for value, kind in zip(output, (str, int, int, bool), strict=True)
         )
         typed &= type(width) is int and type(contract) is str and type(title) is str
+        typed &= type(self_check) is bool
         typed &= all(INTEGER.fullmatch(value) for value in start)
         start = tuple(map(int, start))
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -611,6 +626,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         contract=contract,
         start=start,
         title=title,
+        self_check=self_check,
     )
     _check_names(program)
     return program

@@ -19,7 +19,7 @@ from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
 from skinny.model.program import Output, Program
 from skinny.model.rings import FixedPoint
-from skinny.model.segments import fit_image
+from skinny.model.segments import fit_lanes
 from skinny.sim.build import cached
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
@@ -44,7 +44,7 @@ def bench_parallel(cycles: int = 20_000, threads: int = 4) -> list[dict[str, Any
     rows: list[dict[str, Any]] = []
     program = sized_program(cycles)
     for lanes in LANES:
-        image = fit_image(program, RING, lanes, threads=threads)
+        image = fit_lanes(program, RING, lanes, threads=threads)
         taken = measure(image)
         cells = synthesise(component(image.hardware))
         first = rows[0] if rows else {"cycles": taken, "luts": cells["luts"]}
