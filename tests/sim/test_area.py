@@ -14,8 +14,8 @@ SMALL = CoreConfig(Boolean(), threads=2, lanes=4, depth=256, inputs=64, weights=
 
 def test_cells_of_a_small_core():
     found = area.cells(SMALL)
-    # A bit of the Boolean ring is multiplied by a gate, four memories are large enough for a block RAM or two, and what is
-    # a register in the Verilog is a flip-flop, unless it serves only `retire`.
+    # A bit of the Boolean ring is multiplied by a gate, four memories are large enough for a block RAM or two, and what
+    # is a register in the Verilog is a flip-flop, unless it serves only `retire`.
     _, elements = expose(to_verilog(Core(SMALL)), SMALL.width)
     registers = sum(element.bits for element in elements if element.place not in MEMORIES)
     assert found["multipliers"] == 0
