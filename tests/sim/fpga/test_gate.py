@@ -14,7 +14,8 @@ from skinny.sim.fpga.gate import expect_gate_level, gate_bench, gate_netlist, si
 from skinny.sim.fpga.synth import Netlist
 
 SMALL = {"depth": 32, "inputs": 4, "weights": 6}
-#: The first is the core of tests/scripts/test_fpga.py. Every ring that has hardware, with multiplier block and without; the last has its program inside.
+#: Every ring that has hardware, with multiplier block and without; the last has its program inside. The first is the
+#: core of tests/scripts/test_fpga.py, so that it is built once.
 CASES = [
     ("up5k", CoreConfig(FixedPoint(12, 6), threads=2, **SMALL)),
     ("hx8k", CoreConfig(Modular(8), threads=4, **SMALL)),
