@@ -15,11 +15,12 @@ from amaranth.back import rtlil
 from skinny.hdl.core import Core
 from skinny.hdl.engine import ParallelEngine, component
 from skinny.hdl.export import TOP, Pins
+from skinny.model.assemble import Image
 from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
 from skinny.model.program import Output, Program
 from skinny.model.rings import FixedPoint
-from skinny.model.segments import fit_lanes
+from skinny.model.segments import EngineImage, fit_lanes
 from skinny.sim.build import cached
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
@@ -28,6 +29,7 @@ from skinny.sim.generate import random_program
 __all__ = ["LANES", "bench_parallel", "measure", "sized_program"]
 
 LANES = (1, 2, 4, 8)
+CYCLES = 20_000
 RING = FixedPoint(16, 8)
 INPUTS = 8
 #: Of the cells that ``synth_ecp5`` makes, those that take LUTs, and how many.
@@ -39,13 +41,13 @@ SYNTHESIS = (
 )
 
 
-def bench_parallel(cycles: int = 20_000, threads: int = 4) -> list[dict[str, Any]]:
+def bench_parallel() -> list[dict[str, Any]]:
     """A row a number of lanes: cycles of one inference, from its last input word to its result, and cells."""
     rows: list[dict[str, Any]] = []
-    program = sized_program(cycles)
+    program = sized_program(CYCLES)
     for lanes in LANES:
-        image = fit_lanes(program, RING, lanes, threads=threads)
-        taken = measure(image)
+        image = fit_lanes(program, RING, lanes)
+        taken = measure(BulkCore(image.hardware), image)
         cells = synthesise(component(image.hardware))
         first = rows[0] if rows else {"cycles": taken, "luts": cells["luts"]}
         rows.append(
@@ -69,9 +71,8 @@ def sized_program(cycles: int) -> Program:
     return replace(program, code=program.code.part(slice(0, length)), outputs=(Output("y", 2, length),))
 
 
-def measure(image: Any) -> int:
+def measure(core: BulkCore, image: Image | EngineImage) -> int:
     """Cycles of one inference in the RTL, every one of them compared with the cycle model."""
-    core = BulkCore(image.hardware)
     core.load(image)
     elements = random_elements(np.random.default_rng(1), RING, (1, INPUTS))
     stimulus = Stimulus.steady(image, image.config.pack(elements))

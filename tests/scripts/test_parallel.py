@@ -72,9 +72,10 @@ def test_bad_arguments(skinny, folder, words, message):
 def small_bench(monkeypatch):
     """Few lanes, a short program, the cycles of the model, and cells of a made-up synthesis: the real ones take
     minutes (tests/sim/test_engine.py measures the RTL)."""
-    monkeypatch.setattr(bench_parallel, "measure", latency)
+    monkeypatch.setattr(bench_parallel, "BulkCore", lambda hardware: None)
+    monkeypatch.setattr(bench_parallel, "measure", lambda core, image: latency(image))
     monkeypatch.setattr(bench_parallel, "LANES", (1, 2))
-    monkeypatch.setattr(bench_parallel, "sized_program", lambda cycles, make=bench_parallel.sized_program: make(200))
+    monkeypatch.setattr(bench_parallel, "CYCLES", 200)
     cells = iter([{"luts": 100, "registers": 1}, {"luts": 250, "registers": 2}])
     monkeypatch.setattr(bench_parallel, "synthesise", lambda engine: next(cells))
 
