@@ -31,8 +31,8 @@ REACH = 12
 #: Orders kept: more in a short program.
 WIDEST, NARROWEST = 64, 8
 CHUNK = 4096
-#: States looked at in one program: a few seconds.
-BUDGET = 100_000
+#: States looked at in one program: a second or two.
+BUDGET = 50_000
 #: Value numbers are summed modulo a power of two.
 WORD = (1 << 64) - 1
 NOTHING = -1
@@ -58,13 +58,15 @@ def schedule(code: list[int], scalars: dict[Scalar, int], width: int) -> list[in
     """``code`` as packed instructions on ``width`` registers; merged forms are added to ``scalars``."""
     forms = _Forms(list(scalars))
     beam = min(WIDEST, max(NARROWEST, BUDGET // (len(code) + 1)))
+    linear = [position for position, instruction in enumerate(code) if not forms.simple[instruction >> 9]]
     out: list[int] = []
     held = NOTHING
     left = BUDGET
     for first in range(0, len(code), CHUNK):
-        end = min(first + CHUNK, len(code))
+        end = first + CHUNK
         part = code[first:end]
-        following = next((code[i] >> 9 for i in range(end, len(code)) if not forms.simple[code[i] >> 9]), NOTHING)
+        ahead = bisect_left(linear, end)
+        following = code[linear[ahead]] >> 9 if ahead < len(linear) else NOTHING
         while left > 0:
             search = _Search(part, forms, width, held, following)
             found = search.run(beam)
