@@ -1,0 +1,77 @@
+"""Results that wait until the host has them."""
+
+from amaranth import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from skinny.model.isa import CoreConfig
+
+from .layout import result_layout
+
+__all__ = ["RetainedResults"]
+
+#: Bits of a position, so that those of ``depth`` words in flight are told apart with ease.
+POSITION = 16
+
+
+class RetainedResults(wiring.Component):
+    """The last ``depth`` results, each under its position: the number of results before it since ``clear``, mod 2^16.
+
+    Back-pressure: ``i`` is not ready while ``depth`` results wait to be freed.
+
+    Members
+    -------
+    i : In(stream of result_layout)
+    clear : In(1)
+        Forget all; positions begin at zero.
+    free, upto : In
+        Results before position ``upto`` are not needed any more. A position that is not among those that are kept
+        means nothing: it is older than what was said before.
+    first, end : Out(16)
+        Positions of the oldest result that is kept and of the next that will come.
+    position, word : In, Out
+        A result, a cycle later (block RAM).
+    """
+
+    def __init__(self, config: CoreConfig, depth: int):
+        if not 2 <= depth <= 1 << (POSITION - 2) or depth & (depth - 1):
+            raise ValueError(f"the depth must be a power of two, 2 to {1 << (POSITION - 2)}, not {depth!r}")
+        self.depth = depth
+        layout = result_layout(config)
+        super().__init__(
+            {
+                "i": In(stream.Signature(layout)),
+                "clear": In(1),
+                "free": In(1),
+                "upto": In(POSITION),
+                "first": Out(POSITION),
+                "end": Out(POSITION),
+                "position": In(POSITION),
+                "word": Out(layout),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=self.word.shape(), depth=self.depth, init=[])
+        write = memory.write_port()
+        read = memory.read_port()
+        kept, freed = Signal(POSITION), Signal(POSITION)
+        m.d.comb += [
+            kept.eq(self.end - self.first),
+            freed.eq(self.upto - self.first),
+            self.i.ready.eq(kept != self.depth),
+            write.addr.eq(self.end),
+            write.data.eq(self.i.payload),
+            write.en.eq(self.i.valid & self.i.ready),
+            read.addr.eq(self.position),
+            read.en.eq(1),
+            self.word.eq(read.data),
+        ]
+        with m.If(write.en):
+            m.d.sync += self.end.eq(self.end + 1)
+        with m.If(self.free & (freed <= kept)):
+            m.d.sync += self.first.eq(self.upto)
+        with m.If(self.clear):
+            m.d.sync += [self.first.eq(0), self.end.eq(0)]
+        return m
