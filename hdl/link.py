@@ -123,8 +123,10 @@ class Link(wiring.Component):
             taken.eq(Mux(exchanges, self.words.ready, self.load.ready)),
         ]
 
-        # Results from `start` on: `ahead` of them are there, unless that or `behind` is negative (the top bit).
+        # Results from `start` on: `ahead` of them are there, unless that or `behind` is negative (the top bit). A host
+        # that is `astray`, a request before this one was lost, waits for nothing.
         count = Signal(8)
+        astray = Signal()
         ahead, behind = Signal(POSITION), Signal(POSITION)
         m.d.comb += [
             ahead.eq(retained.end - exchange.start),
@@ -148,9 +150,12 @@ class Link(wiring.Component):
         garbled = Signal()
         with m.FSM():
             with m.State("Read"):
-                m.d.comb += self.i.ready.eq(1)
                 m.d.sync += [reason.eq(Reason.NONE), which.eq(0), count.eq(0)]
-                with m.If(self.i.valid):
+                with m.If(garbled & (at == 0)):
+                    m.d.sync += [head.eq(0), garbled.eq(0), reason.eq(Reason.GARBLED)]
+                    m.next = "Reply"
+                with m.Elif(self.i.valid):
+                    m.d.comb += self.i.ready.eq(1)
                     m.d.sync += [head.word_select(at, 8).eq(self.i.payload.data), at.eq(at + 1)]
                     m.d.sync += more.eq(~self.i.payload.last)
                     # Three bytes there always are, and then the kind says how many are needed.
@@ -159,12 +164,9 @@ class Link(wiring.Component):
                     with m.Elif(self.i.payload.last):
                         m.d.sync += reason.eq(Reason.MALFORMED)
                         m.next = "Reply"
-                with m.Elif(garbled & (at == 0)):
-                    m.d.sync += [head.eq(0), garbled.eq(0), reason.eq(Reason.GARBLED)]
-                    m.next = "Reply"
 
             with m.State("Act"):
-                m.d.sync += address.eq(load.address)
+                m.d.sync += [address.eq(load.address), astray.eq(exchange.position != accepted)]
                 m.next = "Drain"
                 with m.If(~describes & (asked.session != session)):
                     m.d.sync += reason.eq(Reason.NO_SESSION)
@@ -211,7 +213,7 @@ class Link(wiring.Component):
                     with m.If(more):
                         m.next = "Gather"
                 with m.Elif(worn):
-                    m.d.sync += reason.eq(Mux(exchanges, Reason.NONE, Reason.BUSY))
+                    m.d.sync += [reason.eq(Mux(exchanges, Reason.NONE, Reason.BUSY)), astray.eq(1)]
                     m.next = "Drain"
             with m.State("Drain"):
                 m.d.comb += self.i.ready.eq(more)
@@ -227,7 +229,7 @@ class Link(wiring.Component):
                 with m.Elif(~ahead[-1] & (ahead >= exchange.count)):
                     m.d.sync += count.eq(exchange.count)
                     m.next = "Reply"
-                with m.Elif(worn):
+                with m.Elif(worn | astray):
                     m.d.sync += count.eq(Mux(ahead[-1], 0, ahead))
                     m.next = "Reply"
                 with m.Elif(self.results.valid & self.results.ready):

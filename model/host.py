@@ -67,7 +67,7 @@ class Host:
     :exc:`~.window.LinkError` after that; never waits for ever, and never returns what the core did not compute.
     """
 
-    def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 10) -> None:
+    def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 20) -> None:
         self._window = Window(channel, seconds, attempts)
 
     @property
@@ -138,10 +138,14 @@ class Host:
             if self._window.receive() is not None:
                 done, losses = done + 1, 0
             else:
-                self._window.drain()
+                self._locate()
                 sent, losses = done, self._window.bear(losses)
         self._window.ask(Kind.SEAL, seal=seal(image))
         return status.device
+
+    def _locate(self) -> int:
+        """How many words the core took, when all that was sent before is done with or lost."""
+        return self._window.ask(Kind.EXCHANGE, position=0, taken=0, start=0, count=0).accepted
 
     def _run(self, device: Device, image: Image, vectors: Words) -> Outputs:
         config, size = image.config, word_bytes(image.config)
@@ -153,9 +157,11 @@ class Host:
         sent = accepted = asked = got = losses = 0
         expected: deque[tuple[int, int]] = deque()
         while got < len(results):
+            # The worse the line, the shorter the frames.
+            most = max(1, most_words(config) >> losses), max(1, most_results(config) >> losses)
             while True:
-                end = max(sent, min(sent + most_words(config), order.words(got, device.results)))
-                count = min(most_results(config), order.results(end) - asked, got + device.results - asked)
+                end = max(sent, min(sent + most[0], order.words(got, device.results)))
+                count = min(most[1], order.results(end) - asked, got + device.results - asked)
                 kind = Kind.FINISH if sent < end == len(words) else Kind.EXCHANGE
                 fields = {"position": sent, "taken": got, "start": asked}
                 fields = {name: value % POSITIONS for name, value in fields.items()} | {"count": count}
@@ -173,11 +179,10 @@ class Host:
                 results[got : got + len(found)] = found
                 faults[got : got + len(found)] = bool(reply.flags & Flag.FAULTY)
                 got += len(found)
-                accepted += (reply.accepted - accepted) % POSITIONS
-                if (accepted, len(found)) == (wanted, count):
-                    losses = 0
+                if ((reply.accepted - wanted) % POSITIONS, len(found)) == (0, count):
+                    accepted, losses = wanted, 0
                     continue
-            self._window.drain()
+            accepted += (self._locate() - accepted) % POSITIONS
             expected.clear()
             sent, asked = accepted, got
             # A long program has nothing to show for a while.

@@ -68,17 +68,19 @@ class Window:
         self._astray = False
         return True
 
-    def receive(self) -> Reply | None:
-        """The reply to the oldest request, or None when one was lost on the way there or back."""
+    def receive(self, heed: bool = True) -> Reply | None:
+        """The reply to the oldest request, or None when one was lost on the way there or back. With ``heed`` word of a
+        garbled frame is such a loss; without, it is about frames that were given up."""
         noise = 0
         while noise < NOISE:
             while self._bodies:
                 body = self._bodies.popleft()
                 reply = None if body is None else Reply.parse(body)
                 if reply is None or reply.reason == Reason.GARBLED:
-                    self._open.popleft()
-                    self._lose()
-                    return None
+                    if heed:
+                        self._lose()
+                        return None
+                    continue
                 for at, (number, kind, _) in enumerate(self._open):
                     if (reply.number, reply.kind) == (number, kind | REPLY_BIT):
                         return self._answer(at, kind, reply)
@@ -88,15 +90,11 @@ class Window:
                 break
             noise += len(received)
             self._bodies.extend(self._deframer.feed(received))
-        self._open.clear()
         self._lose()
         return None
 
     def _answer(self, at: int, kind: Kind, reply: Reply) -> Reply | None:
-        for _ in range(at + 1):
-            self._open.popleft()
         if reply.reason == Reason.NO_SESSION:
-            self._open.clear()
             self._lose()
             raise ForgottenError
         if reply.reason not in (Reason.NONE, Reason.BUSY):
@@ -105,16 +103,14 @@ class Window:
         if at or reply.reason == Reason.BUSY or (kind != Kind.STATUS and reply.session != self.session):
             self._lose()
             return None
+        self._open.popleft()
         return reply
 
     def _lose(self) -> None:
-        self.lost += 1
+        """Give up all that has no reply."""
+        self._open.clear()
         self._astray = True
-
-    def drain(self) -> None:
-        """Let the board come to the end of what was sent, so that what is sent again finds room."""
-        while self._open:
-            self.receive()
+        self.lost += 1
 
     def bear(self, losses: int, more: int = 0) -> int:
         """One loss in a row more, if that is not too many."""
@@ -123,12 +119,12 @@ class Window:
         return losses + 1
 
     def ask(self, kind: Kind, **fields: int) -> Reply:
-        """One request, sent until it is answered."""
+        """One request, sent until it is answered. Nothing else may be on its way, but for what was given up: of that
+        nothing is left in the board when the reply is here."""
         losses = 0
         while True:
             self.send(kind, fields)
-            reply = self.receive()
+            reply = self.receive(heed=False)
             if reply is not None:
                 return reply
-            self.drain()
             losses = self.bear(losses)
