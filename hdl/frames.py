@@ -53,25 +53,20 @@ class FrameReceiver(wiring.Component):
         )
 
     def elaborate(self, platform):
-        # The byte at `head` is kept for the length of the frame that is coming in; it is written, and `head` moves on,
-        # only when the frame is right. Otherwise the next frame is written over it.
+        # The byte at `head` is kept for the length of the frame that is coming in, whose next byte goes to `place`. The
+        # length is written, and `head` moves on, when the frame is right; else the next frame is written over this one.
         m = Module()
         m.submodules.memory = memory = Memory(shape=8, depth=self.buffer, init=[])
         m.submodules.crc = crc = CRC.create()
         write = memory.write_port()
         read = memory.read_port()
-        pointer = 2 * self.buffer
-        head, tail, place = (Signal(range(pointer), name=name) for name in ("head", "tail", "place"))
+        head, tail = Signal(range(2 * self.buffer)), Signal(range(2 * self.buffer))
+        place = Signal(range(2 * self.buffer), init=1)
         length = Signal(8)
         run = Signal(8)
-        some = Signal()
-        bad = Signal()
-        code = Signal()
-        end = Signal()
-        right = Signal()
-        byte = Signal()
+        some, bad, full = Signal(), Signal(), Signal()
+        code, end, right, byte = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            place.eq(head + 1 + length),
             code.eq(run == 0),
             end.eq(self.valid & ~self.error & (self.data == 0)),
             right.eq(end & crc.match_detected & code & ~bad & (length >= LEAST)),
@@ -85,18 +80,20 @@ class FrameReceiver(wiring.Component):
             write.en.eq(right | byte),
             self.garbled.eq(end & (some | bad) & ~right),
         ]
+        # One byte is left free, so that what is still written when all others are taken harms nobody.
+        m.d.sync += full.eq((length == MOST) | ((place - tail)[: len(tail)] == self.buffer - 1))
         with m.If(end):
-            m.d.sync += [length.eq(0), run.eq(0), some.eq(0), bad.eq(0)]
+            m.d.sync += [length.eq(0), run.eq(0), some.eq(0), bad.eq(0), place.eq(head + 1)]
             with m.If(right):
-                m.d.sync += head.eq(head + 1 + length - CHECK)
+                m.d.sync += [head.eq(place - CHECK), place.eq(place - CHECK + 1)]
         with m.Elif(self.valid & self.error):
             m.d.sync += bad.eq(1)
         with m.Elif(self.valid):
-            m.d.sync += [some.eq(1), run.eq(Mux(code, self.data, run) - 1), length.eq(length + byte)]
-            # The byte is written all the same, but nobody will read what it was written over: with the last free byte
-            # gone there is none but this frame's.
-            with m.If(byte & ((length == MOST) | ((place - tail)[: len(head)] == self.buffer - 1))):
-                m.d.sync += [bad.eq(1), length.eq(length)]
+            m.d.sync += [some.eq(1), run.eq(Mux(code, self.data, run) - 1)]
+            with m.If(byte & full):
+                m.d.sync += bad.eq(1)
+            with m.Elif(byte):
+                m.d.sync += [length.eq(length + 1), place.eq(place + 1)]
 
         left = Signal(8)
         m.d.comb += [

@@ -97,9 +97,10 @@ class Link(wiring.Component):
         need = Signal(range(max(sizes.values()) + 1), init=sizes[Kind.OPEN])
         at = Signal(need.shape())
         more = Signal()
-        exchanges, describes = Signal(), Signal()
-        m.d.comb += [
+        exchanges, finishes, describes = Signal(), Signal(), Signal()
+        m.d.sync += [
             exchanges.eq((kind == Kind.EXCHANGE) | (kind == Kind.FINISH)),
+            finishes.eq(kind == Kind.FINISH),
             describes.eq((kind == Kind.OPEN) | (kind == Kind.STATUS)),
         ]
         with m.Switch(kind):
@@ -115,7 +116,7 @@ class Link(wiring.Component):
         m.d.comb += [
             self.words.valid.eq(offer & exchanges),
             self.words.payload.data.eq(word),
-            self.words.payload.last.eq(~more & (kind == Kind.FINISH)),
+            self.words.payload.last.eq(~more & finishes),
             self.load.valid.eq(offer & ~exchanges),
             self.load.payload.space.eq(load.space),
             self.load.payload.address.eq(address),
@@ -128,9 +129,8 @@ class Link(wiring.Component):
         count = Signal(8)
         astray = Signal()
         ahead, behind = Signal(POSITION), Signal(POSITION)
+        m.d.sync += [ahead.eq(retained.end - exchange.start), behind.eq(exchange.start - retained.first)]
         m.d.comb += [
-            ahead.eq(retained.end - exchange.start),
-            behind.eq(exchange.start - retained.first),
             retained.upto.eq(exchange.taken),
             retained.position.eq(replier.position),
             replier.start.eq(exchange.start),
@@ -142,7 +142,6 @@ class Link(wiring.Component):
             replier.head.session.eq(session),
             replier.head.number.eq(asked.number),
             replier.head.reason.eq(reason),
-            replier.head.flags.eq(Mux(self.fault, Flag.FAULT, 0) | Mux(self.busy, Flag.BUSY, 0)),
             replier.head.accepted.eq(accepted),
             self.finish.eq(replier.finish),
         ]
@@ -224,6 +223,7 @@ class Link(wiring.Component):
                     m.d.sync += more.eq(~self.i.payload.last)
 
             with m.State("Await"):
+                m.d.sync += replier.head.flags.eq(Mux(self.fault, Flag.FAULT, 0) | Mux(self.busy, Flag.BUSY, 0))
                 with m.If(~exchanges | (reason != Reason.NONE) | behind[-1]):
                     m.next = "Reply"
                 with m.Elif(~ahead[-1] & (ahead >= exchange.count)):

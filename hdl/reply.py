@@ -61,7 +61,7 @@ class Replier(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         text = self.device.text().encode()
-        m.submodules.text = memory = Memory(shape=8, depth=len(text), init=text)
+        m.submodules.text = memory = Memory(shape=8, depth=len(text), init=text, attrs={"rom_style": "block"})
         letter = memory.read_port()
         faulty = Signal()
         head = Signal.like(self.head)
@@ -75,6 +75,13 @@ class Replier(wiring.Component):
             letter.addr.eq(done),
             letter.en.eq(1),
         ]
+
+        # A register in front of the transmitter keeps the choice of a byte apart from its check sum.
+        byte, valid, ready = Signal(8), Signal(), Signal()
+        m.d.comb += ready.eq(~self.o.valid | self.o.ready)
+        with m.If(ready):
+            m.d.sync += [self.o.payload.eq(byte), self.o.valid.eq(valid)]
+
         with m.FSM():
             with m.State("Idle"), m.If(self.send):
                 m.next = "First"
@@ -83,8 +90,8 @@ class Replier(wiring.Component):
                 m.next = "Front"
             with m.State("Front"):
                 last = Mux(self.describe, len(front), len(head.as_value())) // 8 - 1
-                m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(front.word_select(which, 8))]
-                with m.If(self.o.ready):
+                m.d.comb += [valid.eq(1), byte.eq(front.word_select(which, 8))]
+                with m.If(ready):
                     m.d.sync += which.eq(which + 1)
                     with m.If(which == last):
                         m.d.sync += which.eq(0)
@@ -95,18 +102,18 @@ class Replier(wiring.Component):
                     m.next = "Finish"
             with m.State("Body"):
                 size = word_bytes(self.device.config)
-                m.d.comb += self.o.valid.eq(self.describe | (self.word.fault == faulty))
-                m.d.comb += self.o.payload.eq(Mux(self.describe, letter.data, self.word.data.word_select(which, 8)))
-                with m.If(~self.o.valid):
+                m.d.comb += valid.eq(self.describe | (self.word.fault == faulty))
+                m.d.comb += byte.eq(Mux(self.describe, letter.data, self.word.data.word_select(which, 8)))
+                with m.If(~valid):
                     m.next = "Finish"
-                with m.Elif(self.o.ready):
+                with m.Elif(ready):
                     m.d.sync += which.eq(which + 1)
                     with m.If(self.describe | (which == size - 1)):
                         m.d.sync += [which.eq(0), done.eq(done + 1)]
                         m.next = "Fetch"
             with m.State("Finish"):
-                m.d.comb += [self.finish.eq(1), self.sent.eq(self.o.ready)]
-                with m.If(self.o.ready):
+                m.d.comb += [self.finish.eq(~self.o.valid), self.sent.eq(self.finish & self.o.ready)]
+                with m.If(self.sent):
                     m.d.sync += [which.eq(0), done.eq(0)]
                     m.next = "Idle"
         return m
