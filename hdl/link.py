@@ -97,11 +97,13 @@ class Link(wiring.Component):
         need = Signal(range(max(sizes.values()) + 1), init=sizes[Kind.OPEN])
         at = Signal(need.shape())
         more = Signal()
-        exchanges, finishes, describes = Signal(), Signal(), Signal()
+        # Known a cycle after their fields, and needed when a byte more was read.
+        exchanges, finishes, describes, stranger = Signal(), Signal(), Signal(), Signal()
         m.d.sync += [
             exchanges.eq((kind == Kind.EXCHANGE) | (kind == Kind.FINISH)),
             finishes.eq(kind == Kind.FINISH),
             describes.eq((kind == Kind.OPEN) | (kind == Kind.STATUS)),
+            stranger.eq(asked.session != session),
         ]
         with m.Switch(kind):
             for each, size in sizes.items():
@@ -131,6 +133,7 @@ class Link(wiring.Component):
         ahead, behind = Signal(POSITION), Signal(POSITION)
         m.d.sync += [ahead.eq(retained.end - exchange.start), behind.eq(exchange.start - retained.first)]
         m.d.comb += [
+            retained.clear.eq(self.reset),
             retained.upto.eq(exchange.taken),
             retained.position.eq(replier.position),
             replier.start.eq(exchange.start),
@@ -147,6 +150,7 @@ class Link(wiring.Component):
         ]
 
         garbled = Signal()
+        m.d.sync += self.reset.eq(0)
         with m.FSM():
             with m.State("Read"):
                 m.d.sync += [reason.eq(Reason.NONE), which.eq(0), count.eq(0)]
@@ -167,12 +171,11 @@ class Link(wiring.Component):
             with m.State("Act"):
                 m.d.sync += [address.eq(load.address), astray.eq(exchange.position != accepted)]
                 m.next = "Drain"
-                with m.If(~describes & (asked.session != session)):
+                with m.If(~describes & stranger):
                     m.d.sync += reason.eq(Reason.NO_SESSION)
                 with m.Else(), m.Switch(kind):
                     with m.Case(Kind.OPEN):
-                        m.d.comb += [self.reset.eq(1), retained.clear.eq(1)]
-                        m.d.sync += [session.eq(asked.session), accepted.eq(0)]
+                        m.d.sync += [self.reset.eq(1), session.eq(asked.session), accepted.eq(0)]
                     with m.Case(Kind.STATUS):
                         pass
                     with m.Case(Kind.LOAD):

@@ -1,6 +1,6 @@
 """Results that wait until the host has them."""
 
-from amaranth import Module, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -26,7 +26,7 @@ class RetainedResults(wiring.Component):
         Forget all; positions begin at zero.
     free, upto : In
         Results before position ``upto`` are not needed any more. A position that is not among those that are kept
-        means nothing: it is older than what was said before.
+        means nothing: it is older than what was said before. Heeded in the next cycle.
     first, end : Out(16)
         Positions of the oldest result that is kept and of the next that will come.
     position, word : In, Out
@@ -52,14 +52,16 @@ class RetainedResults(wiring.Component):
         )
 
     def elaborate(self, platform):
+        # The count is a register, so that `ready` is quick; for that a request to free is heeded a cycle later.
         m = Module()
         m.submodules.memory = memory = Memory(shape=self.word.shape(), depth=self.depth, init=[])
         write = memory.write_port()
         read = memory.read_port()
-        kept, freed = Signal(POSITION), Signal(POSITION)
+        kept = Signal(range(self.depth + 1))
+        freed = Signal(POSITION)
+        asked, frees = Signal(), Signal()
         m.d.comb += [
-            kept.eq(self.end - self.first),
-            freed.eq(self.upto - self.first),
+            frees.eq(asked & (freed <= kept)),
             self.i.ready.eq(kept != self.depth),
             write.addr.eq(self.end),
             write.data.eq(self.i.payload),
@@ -68,10 +70,13 @@ class RetainedResults(wiring.Component):
             read.en.eq(1),
             self.word.eq(read.data),
         ]
-        with m.If(write.en):
-            m.d.sync += self.end.eq(self.end + 1)
-        with m.If(self.free & (freed <= kept)):
-            m.d.sync += self.first.eq(self.upto)
+        m.d.sync += [
+            asked.eq(self.free),
+            freed.eq(self.upto - self.first),
+            self.first.eq(self.first + Mux(frees, freed, 0)),
+            kept.eq(kept + write.en - Mux(frees, freed, 0)),
+            self.end.eq(self.end + write.en),
+        ]
         with m.If(self.clear):
-            m.d.sync += [self.first.eq(0), self.end.eq(0)]
+            m.d.sync += [self.first.eq(0), self.end.eq(0), kept.eq(0), asked.eq(0)]
         return m

@@ -143,9 +143,10 @@ class Host:
         self._window.ask(Kind.SEAL, seal=seal(image))
         return status.device
 
-    def _locate(self) -> int:
-        """How many words the core took, when all that was sent before is done with or lost."""
-        return self._window.ask(Kind.EXCHANGE, position=0, taken=0, start=0, count=0).accepted
+    def _locate(self, got: int = 0) -> int:
+        """How many words the core took, modulo ``POSITIONS``, when all that was sent before is done with or lost."""
+        at = got % POSITIONS
+        return self._window.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
 
     def _run(self, device: Device, image: Image, vectors: Words) -> Outputs:
         config, size = image.config, word_bytes(image.config)
@@ -182,7 +183,7 @@ class Host:
                 if ((reply.accepted - wanted) % POSITIONS, len(found)) == (0, count):
                     accepted, losses = wanted, 0
                     continue
-            accepted += (self._locate() - accepted) % POSITIONS
+            accepted += (self._locate(got) - accepted) % POSITIONS
             expected.clear()
             sent, asked = accepted, got
             # A long program has nothing to show for a while.

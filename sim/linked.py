@@ -9,7 +9,6 @@ import ctypes
 import weakref
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from skinny.hdl.export import to_verilog
 from skinny.hdl.linked import LinkedCore
@@ -42,16 +41,16 @@ def _library(path: Path) -> ctypes.CDLL:
 
 
 class SimulatedBoard:
-    """``divisor`` are the board's cycles a bit, ``bit`` the host's (the same by default). ``linked`` takes the place of
-    the board: one that a test broke, say. Time is that of the board's clock."""
+    """``divisor`` are the board's cycles a bit, ``bit`` the host's (the same by default). Time is that of the board's
+    clock. With ``image`` that is what the core holds from the beginning."""
 
     def __init__(
-        self, device: Device, image: Image | None = None, *, divisor: int = 4, bit: float = 0, linked: Any = None
+        self, device: Device, image: Image | None = None, *, divisor: int = 4, bit: float | None = None
     ) -> None:
-        verilog = to_verilog(linked or LinkedCore(device, image, divisor), TOP)
+        verilog = to_verilog(LinkedCore(device, image, divisor), TOP)
         harness = (Path(__file__).parent / "linked.cpp").read_text()
         self._library = _library(build_library(verilog, TOP, harness))
-        self._board = ctypes.c_void_p(self._library.board_open(bit or float(divisor)))
+        self._board = ctypes.c_void_p(self._library.board_open(divisor if bit is None else bit))
         self._clock = device.clock
         weakref.finalize(self, self._library.board_close, self._board)
         self.reset()
