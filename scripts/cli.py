@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 from skinny.model.errors import CheckError, InputError
 
-from . import bench, board, bound, compile, info, picture, run, sim, trace, verilog
+from . import bench, board, bound, compile, host, info, picture, run, sim, trace, verilog
 from .common import Parser
 
 __all__ = ["main"]
@@ -64,7 +64,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"skinny {version('skinny')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
-    for command in (compile, run, trace, bound, info, sim, verilog, board, picture, bench):
+    for command in (compile, run, trace, bound, info, sim, verilog, board, host, picture, bench):
         command.register(commands)
     return parser
 
