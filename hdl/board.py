@@ -125,7 +125,7 @@ class Board:
 ICEBREAKER = Board(
     name="icebreaker",
     platform=ICEBreakerPlatform,
-    default=24,
+    default=30,
     find_clock=ice40_clock,
     make_pll=_ice40_pll,
     pads=True,

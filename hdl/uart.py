@@ -20,8 +20,8 @@ class UartReceiver(wiring.Component):
     """Bytes from a line.
 
     A start bit must still be low in its middle; every bit is sampled in its middle, in steps of ``divisor`` cycles from
-    the edge of the start bit, so the sender's clock may be off by 4 %. The next start bit is looked for from the middle
-    of the stop bit on. ``valid`` is high for one cycle, half a bit before the stop bit ends; there is no back-pressure.
+    the edge of the start bit, so the sender's clock may be off by 3 % (divisor 24; 4 % for 100). The next start bit is
+    looked for from the middle of the stop bit on, where ``valid`` is high for a cycle; there is no back-pressure.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class UartReceiver(wiring.Component):
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=1)
         timer = Signal(range(self.divisor))
         count = Signal(range(8))
-        m.d.sync += timer.eq(timer - 1)
+        m.d.sync += [timer.eq(timer - 1), self.valid.eq(0)]
         with m.FSM():
             with m.State("Idle"):
                 m.d.sync += [timer.eq(self.divisor // 2 - 1), count.eq(0)]
@@ -66,7 +66,7 @@ class UartReceiver(wiring.Component):
                 with m.If(count == 7):
                     m.next = "Stop"
             with m.State("Stop"), m.If(timer == 0):
-                m.d.comb += [self.valid.eq(1), self.error.eq(~line)]
+                m.d.sync += [self.valid.eq(1), self.error.eq(~line)]
                 m.next = "Quiet"
             with m.State("Quiet"), m.If(line):
                 m.next = "Idle"
