@@ -8,6 +8,7 @@ from typing import Any
 
 from amaranth import ClockDomain, ClockSignal, Elaboratable, Instance, Module, ResetSignal, Signal
 from amaranth.build import Platform
+from amaranth.lib import io
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth_boards.icebreaker import ICEBreakerPlatform
 from amaranth_boards.ulx3s import ULX3S_12F_Platform, ULX3S_25F_Platform, ULX3S_45F_Platform, ULX3S_85F_Platform
@@ -18,7 +19,7 @@ from skinny.model.link import Device
 from .linked import LinkedCore
 from .uart import LEAST_DIVISOR
 
-__all__ = ["BOARDS", "Board", "BoardTop", "Clock", "ecp5_clock", "ice40_clock"]
+__all__ = ["BOARDS", "Board", "BoardTop", "Clock", "ecp5_clock", "ice40_clock", "line_divisor"]
 
 #: Cycles that reset outlasts the lock of the clock: iCE40's block RAM reads as zero for 3 µs after configuration, which
 #: with a margin of five is 15 µs, at 60 MHz.
@@ -63,6 +64,14 @@ def _expect_clock(found: Clock, wanted: float) -> Clock:
     if not found.frequency > 0.9 * wanted:
         raise InputError(f"the board has no clock of {wanted / 1e6:g} MHz")
     return found
+
+
+def line_divisor(clock: Clock, baud: int) -> int:
+    """Cycles of a bit at ``baud``."""
+    divisor = round(clock.frequency / baud)
+    if divisor < LEAST_DIVISOR or abs(clock.frequency / divisor / baud - 1) > TOLERANCE:
+        raise InputError(f"{baud:,} baud cannot be made of a clock of {clock.frequency / 1e6:g} MHz")
+    return divisor
 
 
 def _ice40_pll(clock: Clock, reference: Any, output: Signal, locked: Signal) -> Instance:
@@ -159,13 +168,10 @@ BOARDS = {
 class BoardTop(Elaboratable):
     """The design of a board: a core behind its serial port, started by the lock of its clock or by its button.
 
-    ``clock`` is that of the core, ``baud`` the speed of the line.
+    ``clock`` is that of the core, ``divisor`` its cycles of a bit on the line.
     """
 
-    def __init__(self, board: Board, image: Image, clock: Clock, baud: int):
-        divisor = round(clock.frequency / baud)
-        if divisor < LEAST_DIVISOR or abs(clock.frequency / divisor / baud - 1) > TOLERANCE:
-            raise InputError(f"{baud:,} baud cannot be made of a clock of {clock.frequency / 1e6:g} MHz")
+    def __init__(self, board: Board, image: Image, clock: Clock, divisor: int):
         self.board = board
         self.clock = clock
         self.device = Device(image.config, board.name, round(clock.frequency))
@@ -175,16 +181,26 @@ class BoardTop(Elaboratable):
         m = Module()
         board = self.board
         m.submodules.linked = linked = self.linked
-        pin = platform.request(platform.default_clk, dir="-" if board.pads else "i")
-        output, locked = Signal(), Signal()
-        m.submodules.pll = board.make_pll(self.clock, pin.io if board.pads else pin.i, output, locked)
+
+        def pin(direction: str, port: Any) -> Signal:
+            buffer = io.Buffer(direction, port)
+            m.submodules += buffer
+            return buffer.i if direction == "i" else buffer.o
+
+        reference = platform.request(platform.default_clk, dir="-")
+        output = Signal(name="core_clock")
+        locked = Signal()
+        m.submodules.pll = board.make_pll(
+            self.clock, reference.io if board.pads else pin("i", reference), output, locked
+        )
         platform.add_clock_constraint(output, self.clock.frequency)
 
         # Registers hold reset until the clock was good for a while; the button begins that anew.
         m.domains.boot = ClockDomain(reset_less=True)
         m.domains.sync = ClockDomain()
         pressed, steady = Signal(), Signal()
-        m.submodules.pressed = FFSynchronizer(platform.request(*board.button).i, pressed, o_domain="boot")
+        button = pin("i", platform.request(*board.button, dir="-"))
+        m.submodules.pressed = FFSynchronizer(button, pressed, o_domain="boot")
         m.submodules.steady = FFSynchronizer(locked, steady, o_domain="boot")
         settled = Signal(range(SETTLE))
         reset = Signal(init=1)
@@ -195,11 +211,11 @@ class BoardTop(Elaboratable):
         with m.Elif(settled != SETTLE - 1):
             m.d.boot += settled.eq(settled + 1)
 
-        line = platform.request("uart")
+        line = platform.request("uart", dir="-")
         m.d.comb += [
-            linked.rx.eq(line.rx.i),
-            line.tx.o.eq(linked.tx),
-            platform.request(*board.fault).o.eq(linked.fault),
-            platform.request(*board.busy).o.eq(linked.busy),
+            linked.rx.eq(pin("i", line.rx)),
+            pin("o", line.tx).eq(linked.tx),
+            pin("o", platform.request(*board.fault, dir="-")).eq(linked.fault),
+            pin("o", platform.request(*board.busy, dir="-")).eq(linked.busy),
         ]
         return m

@@ -19,13 +19,13 @@ def fields_layout(sizes) -> data.StructLayout:
 class Replier(wiring.Component):
     """Sends one reply while ``send`` is high.
 
-    Results of one reply are all faulty or all not: where that changes the reply ends. A byte every cycle or two, as
-    fast as ``o`` takes them.
+    Results of one reply are all faulty or all not: where that changes the reply ends. A byte every three
+    cycles or as fast as ``o`` takes them.
 
     Members
     -------
     send : In(1)
-        All other inputs hold while it is high; so does it until ``sent``.
+        All other inputs hold while it is high, ``start`` for a cycle before; so does it until ``sent``.
     sent : Out(1)
         The reply is complete.
     head : In(fields of a reply)
@@ -97,9 +97,11 @@ class Replier(wiring.Component):
                         m.d.sync += which.eq(0)
                         m.next = "Fetch"
             with m.State("Fetch"):
-                m.next = "Body"
+                m.next = "Settle"
                 with m.If(done == Mux(self.describe, len(text), self.count)):
                     m.next = "Finish"
+            with m.State("Settle"):
+                m.next = "Body"
             with m.State("Body"):
                 size = word_bytes(self.device.config)
                 m.d.comb += valid.eq(self.describe | (self.word.fault == faulty))

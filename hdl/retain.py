@@ -30,7 +30,7 @@ class RetainedResults(wiring.Component):
     first, end : Out(16)
         Positions of the oldest result that is kept and of the next that will come.
     position, word : In, Out
-        A result, a cycle later (block RAM).
+        A result, two cycles later (block RAM and its output register).
     """
 
     def __init__(self, config: CoreConfig, depth: int):
@@ -68,9 +68,9 @@ class RetainedResults(wiring.Component):
             write.en.eq(self.i.valid & self.i.ready),
             read.addr.eq(self.position),
             read.en.eq(1),
-            self.word.eq(read.data),
         ]
         m.d.sync += [
+            self.word.eq(read.data),
             asked.eq(self.free),
             freed.eq(self.upto - self.first),
             self.first.eq(self.first + Mux(frees, freed, 0)),

@@ -58,7 +58,7 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands do not need Amaranth.
-    from skinny.hdl.board import BOARDS, BoardTop
+    from skinny.hdl.board import BOARDS
     from skinny.sim.board import build_board
 
     if args.board not in BOARDS:
@@ -71,10 +71,10 @@ def execute(args: argparse.Namespace) -> None:
     program = load(args.program)
     sizes = {name: getattr(args, name) for name in ("depth", "inputs", "weights") if getattr(args, name) is not None}
     image = assemble(program, CoreConfig.fit(program, parse_ring(args.ring), threads=args.threads, **sizes))
-    top = BoardTop(board, image, board.clock(args.freq), args.baud)
+    clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")
-    made = build_board(top, args.output, args.seed)
+    made = build_board(board, image, clock, args.baud, args.output, args.seed)
     seconds = perf_counter() - before
     cells = {name: getattr(made, name) for name in ("luts", "multipliers", "rams")}
     if args.json:

@@ -8,14 +8,18 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from amaranth.vendor import LatticeICE40Platform
-from skinny.hdl.board import BoardTop
+from skinny.hdl.board import Board, BoardTop, Clock, line_divisor
+from skinny.model.assemble import Image
 from skinny.model.errors import CheckError, InputError
+from skinny.model.rings import FixedPoint, Modular
 from skinny.model.storage import write_file
+
+from .build import cached
 
 __all__ = ["Bitstream", "build_board"]
 
@@ -26,10 +30,15 @@ NAME = "skinny"
 NO_COLLISION = "setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2"
 
 
+#: Products of up to so many bits are made of look-up tables; of larger ones all devices make some of multiplier cells.
+SMALL_PRODUCT = 10
+
+
 class _Family(NamedTuple):
     """Tools by the variables in which Amaranth looks for their names, the ending of a bitstream, options of synthesis,
     and what nextpnr calls cells: look-up tables, multipliers, block RAMs of so many bits."""
 
+    name: str
     tools: dict[str, str]
     ending: str
     options: str
@@ -40,10 +49,12 @@ class _Family(NamedTuple):
 
 
 ICE40 = _Family(
+    "ice40",
     {"YOSYS": "yosys", "NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"},
     *("bin", "-dsp", "ICESTORM_LC", "ICESTORM_DSP", "ICESTORM_RAM", 4096),
 )
 ECP5 = _Family(
+    "ecp5",
     {"YOSYS": "yosys", "NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
     *("bit", "", "TRELLIS_COMB", "MULT18X18D", "DP16KD", 16384),
 )
@@ -61,47 +72,51 @@ class Bitstream(NamedTuple):
     clock: float
 
 
-def build_board(top: BoardTop, folder: str | Path, seed: int = 1) -> Bitstream:
-    """Build the design of a board and put the bitstream, the tools' logs and a manifest into ``folder``.
+def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str | Path, seed: int = 1) -> Bitstream:
+    """Build a board whose core holds ``image``, and put the bitstream, the tools' logs and a manifest into ``folder``.
+    What was built before is taken from the cache of builds.
 
     Nothing is put there unless all went well. Raises :exc:`CheckError` when the timing is not met or the tools lost
     part of the design, :exc:`InputError` when a tool is missing or the design does not fit.
     """
-    platform = top.board.platform()
+    divisor = line_divisor(clock, baud)
+    platform = board.platform()
     family = ICE40 if isinstance(platform, LatticeICE40Platform) else ECP5
-    environment = os.environ | {variable: _find(tool) for variable, tool in family.tools.items()}
-    folder = Path(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # The tools see nothing but the folder that they run in, and not the usual one for temporary files.
-        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
-    try:
-        plan = platform.prepare(
-            top,
-            NAME,
-            emit_src=False,
-            script_after_read=NO_COLLISION,
-            synth_opts=family.options,
-            nextpnr_opts=f"--timing-allow-fail --report report.json --seed {seed}",
-        )
+    tools = {variable: _find(tool) for variable, tool in family.tools.items()}
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(f"{folder}: is no folder")
+    top = BoardTop(board, image, clock, divisor)
+    plan = platform.prepare(
+        top,
+        NAME,
+        emit_src=False,
+        script_after_read=NO_COLLISION,
+        synth_opts=family.options,
+        nextpnr_opts=f"--timing-allow-fail --report report.json --seed {seed}",
+    )
+
+    def make(work: Path) -> None:
         plan.extract(work)
         script = ["sh", f"{plan.script}.sh"]
+        environment = os.environ | tools
         done = subprocess.run(script, cwd=work, env=environment, capture_output=True, text=True, errors="replace")
         _check_logs(work, top, done)
-        made = _read(family, top, json.loads((work / "report.json").read_text()))
-        _check_cells(made, family, top)
-        if made.reached < made.clock:
-            raise CheckError(f"the timing is not met: {made.reached:.1f} MHz of {made.clock:g}; take --freq or --seed")
-        (work / "manifest.json").write_text(json.dumps(_manifest(made, top), indent=2) + "\n")
-        folder.mkdir(exist_ok=True)
-        for name in made.files:
-            content = (work / name).read_bytes()
-            write_file(folder / name, lambda file, content=content: file.write(content))
-        return made
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+
+    versions = [version(f"yowasp-{tool}") for tool in ("yosys", f"nextpnr-{family.name}")]
+    work = cached(["board", *versions, plan.digest()], make)
+    made = _read(family, top, json.loads((work / "report.json").read_text()))
+    _check_cells(made, family, top)
+    if made.reached < made.clock:
+        raise CheckError(f"the timing is not met: {made.reached:.1f} MHz of {made.clock:g}; take --freq or --seed")
+    contents = {name: (work / name).read_bytes() for name in made.files[:-1]}
+    contents[made.files[-1]] = (json.dumps(_manifest(made, top), indent=2) + "\n").encode()
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
+    for name, content in contents.items():
+        write_file(Path(folder) / name, lambda file, content=content: file.write(content))
+    return made
 
 
 def _find(tool: str) -> str:
@@ -150,6 +165,9 @@ def _check_cells(made: Bitstream, family: _Family, top: BoardTop) -> None:
     least = sum(-(-bits // family.ram_bits) for bits in memories)
     if made.rams[0] < least:
         raise CheckError(f"synthesis lost part of the design: {made.rams[0]} block RAMs, at least {least} expected")
+    ring = device.config.ring
+    if isinstance(ring, Modular | FixedPoint) and ring.bits > SMALL_PRODUCT and made.multipliers[0] == 0:
+        raise CheckError("synthesis lost part of the design: no multiplier")
 
 
 def _manifest(made: Bitstream, top: BoardTop) -> dict[str, Any]:
