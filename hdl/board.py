@@ -112,11 +112,12 @@ def _ecp5_pll(clock: Clock, reference: Any, output: Signal, locked: Signal) -> I
 
 @dataclass(frozen=True)
 class Board:
-    """What is particular to a board. ``default`` is the clock of the core in MHz, ``pads`` whether its PLL takes the
-    pin itself; names are those of the platform's resources."""
+    """What is particular to a board. ``target`` says of whose parts the core is made, ``default`` is its clock in MHz,
+    ``pads`` whether its PLL takes the pin itself; names are those of the platform's resources."""
 
     name: str
     platform: type[Platform]
+    target: str
     default: float
     find_clock: Callable[[float, float], Clock]
     make_pll: Callable[[Clock, Any, Signal, Signal], Instance]
@@ -134,6 +135,7 @@ class Board:
 ICEBREAKER = Board(
     name="icebreaker",
     platform=ICEBreakerPlatform,
+    target="generic",
     default=30,
     find_clock=ice40_clock,
     make_pll=_ice40_pll,
@@ -145,6 +147,7 @@ ICEBREAKER = Board(
 ULX3S = Board(
     name="ulx3s",
     platform=ULX3S_85F_Platform,
+    target="ecp5",
     default=100,
     find_clock=ecp5_clock,
     make_pll=_ecp5_pll,
@@ -175,7 +178,7 @@ class BoardTop(Elaboratable):
         self.board = board
         self.clock = clock
         self.device = Device(image.config, board.name, round(clock.frequency))
-        self.linked = LinkedCore(self.device, image, divisor)
+        self.linked = LinkedCore(self.device, image, divisor, board.target)
 
     def elaborate(self, platform):
         m = Module()

@@ -25,6 +25,8 @@ class LinkedCore(wiring.Component):
         What the core holds from the beginning.
     divisor : int
         Cycles of a bit on the line.
+    target : str
+        Of the core.
 
     Members
     -------
@@ -34,15 +36,16 @@ class LinkedCore(wiring.Component):
         Of the core.
     """
 
-    def __init__(self, device: Device, image: Image | None, divisor: int):
+    def __init__(self, device: Device, image: Image | None, divisor: int, target: str = "generic"):
         self.device = device
         self.image = image
         self.divisor = divisor
+        self.target = target
         super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "fault": Out(1), "busy": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        core = Core(self.device.config, self.image)
+        core = Core(self.device.config, self.image, target=self.target)
         m.submodules.link = link = Link(self.device, seal(self.image) if self.image else 0)
         m.submodules.core = ResetInserter(link.reset)(core)
         m.submodules.receiver = receiver = UartReceiver(self.divisor)

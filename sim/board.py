@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,14 +17,13 @@ from skinny.model.rings import FixedPoint, Modular
 from skinny.model.storage import write_file
 
 from .build import cached
+from .fpga.synth import NO_COLLISION
+from .fpga.tools import launcher, tool_version
 
 __all__ = ["Bitstream", "build_board"]
 
 #: The name of the design, and of the files that the tools make of it.
 NAME = "skinny"
-#: No memory of the core or the link is read where it is written in the same cycle, unless nobody looks at the word. So
-#: the logic that would make such a read right may go.
-NO_COLLISION = "setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2"
 
 
 #: Products of up to so many bits are made of look-up tables; of larger ones all devices make some of multiplier cells.
@@ -38,7 +34,6 @@ class _Family(NamedTuple):
     """Tools by the variables in which Amaranth looks for their names, the ending of a bitstream, options of synthesis,
     and what nextpnr calls cells: look-up tables, multipliers, block RAMs of so many bits."""
 
-    name: str
     tools: dict[str, str]
     ending: str
     options: str
@@ -49,12 +44,10 @@ class _Family(NamedTuple):
 
 
 ICE40 = _Family(
-    "ice40",
     {"YOSYS": "yosys", "NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"},
     *("bin", "-dsp", "ICESTORM_LC", "ICESTORM_DSP", "ICESTORM_RAM", 4096),
 )
 ECP5 = _Family(
-    "ecp5",
     {"YOSYS": "yosys", "NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
     *("bit", "", "TRELLIS_COMB", "MULT18X18D", "DP16KD", 16384),
 )
@@ -82,7 +75,7 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
     divisor = line_divisor(clock, baud)
     platform = board.platform()
     family = ICE40 if isinstance(platform, LatticeICE40Platform) else ECP5
-    tools = {variable: _find(tool) for variable, tool in family.tools.items()}
+    versions = [tool_version(tool) for tool in family.tools.values()]
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(f"{folder}: is no folder")
     top = BoardTop(board, image, clock, divisor)
@@ -97,12 +90,12 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
 
     def make(work: Path) -> None:
         plan.extract(work)
+        tools = {variable: str(launcher(tool, work)) for variable, tool in family.tools.items()}
         script = ["sh", f"{plan.script}.sh"]
         environment = os.environ | tools
         done = subprocess.run(script, cwd=work, env=environment, capture_output=True, text=True, errors="replace")
         _check_logs(work, top, done)
 
-    versions = [version(f"yowasp-{tool}") for tool in ("yosys", f"nextpnr-{family.name}")]
     work = cached(["board", *versions, plan.digest()], make)
     made = _read(family, top, json.loads((work / "report.json").read_text()))
     _check_cells(made, family, top)
@@ -117,16 +110,6 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
     for name, content in contents.items():
         write_file(Path(folder) / name, lambda file, content=content: file.write(content))
     return made
-
-
-def _find(tool: str) -> str:
-    """The path of a tool: that of YoWASP beside this interpreter or on the path."""
-    name = f"yowasp-{tool}"
-    beside = str(Path(sys.executable).parent)
-    found = shutil.which(name, path=beside) or shutil.which(name)
-    if found is None:
-        raise InputError(f"the tool {name} is not installed")
-    return found
 
 
 def _check_logs(work: Path, top: BoardTop, done: subprocess.CompletedProcess[str]) -> None:

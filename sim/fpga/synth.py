@@ -21,11 +21,12 @@ from .devices import Device
 from .expected import Expected
 from .tools import run_tool, tool_version
 
-__all__ = ["Cells", "Netlist", "check_netlist", "synthesise"]
+__all__ = ["NO_COLLISION", "Cells", "Netlist", "check_netlist", "synthesise"]
 
 #: Signs in the log that logic was lost.
 CONFLICTS = ("Driver-driver conflict", "multiple conflicting drivers")
-#: A read and a write of one address in the same cycle never matter in the core, so nothing needs to be built for it.
+#: A read and a write of one address in the same cycle never matter in the core and the link, so nothing needs to be
+#: built for it.
 NO_COLLISION = "setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2"
 #: Products in LUTs: Booth's recoding takes a fifth of the LUTs of a 16-bit core away and is faster. It has to see the
 #: products as words, with their unused bits gone.

