@@ -1,6 +1,6 @@
 """The core: a program from memory on a few registers and one multiplier that is never idle."""
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from skinny.model.assemble import Image
@@ -9,6 +9,7 @@ from skinny.model.segments import Lane
 
 from .datapath import Datapath
 from .decoder import Decoder
+from .guard import ControlTwin, SettingsParity
 from .inputs import InputBuffer
 from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
 from .results import ResultFIFO
@@ -58,7 +59,8 @@ class Core(wiring.Component):
     retire : Out(RetireSignature)
         What each cycle completes. Costs nothing when unconnected.
     fault : Out(1)
-        Rises a cycle after the first faulty retirement; falls with reset or with a write at ``load``.
+        Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) notices an upset; falls with
+        reset or with a write at ``load``. From an upset on every word at ``o`` has ``fault`` set.
     busy : Out(1)
         Instructions are in the pipeline; ``load`` is ready while it is low.
     able, count, hold, drained : Out(1), Out, In(1), Out(1)
@@ -154,6 +156,50 @@ class Core(wiring.Component):
         behind = Signal()
         m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
 
+        odd = Signal()
+        if config.guard:
+            alarm = Signal()
+            guard_parity = Signal(reset_less=True)
+            guard_live = Signal()
+            m.submodules.guard_control = twin = ControlTwin(config)
+            m.submodules.guard_settings = settings = SettingsParity(config, self.image)
+            m.d.sync += [guard_parity.eq(store.word_parity), guard_live.eq(f3_tag.live)]
+            m.d.comb += [
+                twin.accept.eq(self.i.valid & self.i.ready),
+                twin.last.eq(self.i.p.last),
+                twin.ready.eq(self.i.ready),
+                twin.room.eq(sequencer.room),
+                twin.hold.eq(sequencer.hold),
+                twin.last_word.eq(store.last_word),
+                twin.last_input.eq(store.last_input),
+                twin.tag.eq(f1_tag),
+                twin.done.eq(f1_done),
+                settings.write.eq(store.write),
+                settings.item.eq(store.item),
+                settings.start.eq(store.start),
+                settings.last_word.eq(store.last_word),
+                settings.last_input.eq(store.last_input),
+                settings.batches.eq(store.batches),
+                results.alarm.eq(alarm),
+            ]
+            # Memories are judged only when an instruction reads them: otherwise they may be written meanwhile.
+            checks = Cat(
+                twin.odd,
+                settings.odd,
+                f3_tag.live & (f3_word.as_value().xor() ^ guard_parity),
+                guard_live & (inputs.x.xor() ^ inputs.x_parity),
+                guard_live & (store.weight.xor() ^ store.weight_parity),
+                datapath.odd,
+                results.odd,
+            )
+            guard_odd = Signal(len(checks))
+            m.d.sync += guard_odd.eq(checks)
+            m.d.comb += odd.eq(guard_odd.any())
+            with m.If(odd):
+                m.d.sync += alarm.eq(1)
+            with m.Elif(store.write):
+                m.d.sync += alarm.eq(0)
+
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
         waiting = Signal.like(store.batches)
@@ -174,7 +220,7 @@ class Core(wiring.Component):
         with m.Elif(~sequencer.start & results.taken):
             m.d.sync += waiting.eq(waiting - 1)
 
-        with m.If(self.retire.valid & self.retire.fault):
+        with m.If((self.retire.valid & self.retire.fault) | odd):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
             m.d.comb += [

@@ -12,6 +12,7 @@ from skinny.model.segments import Lane
 
 from .arithmetic import Arithmetic
 from .decoder import control_layout
+from .guard import Echo
 from .layout import RetireSignature, result_layout
 from .sequencer import tag_layout
 from .target import TARGETS, Target
@@ -48,6 +49,8 @@ class Datapath(wiring.Component):
         The word an ``EMIT`` sends, in the cycle it retires.
     live : Out(1)
         Some instruction of a batch is inside and will be in the next cycle.
+    odd : Out(1)
+        A word was sent that is not its register, a cycle ago; never without the guard.
     """
 
     def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
@@ -65,6 +68,7 @@ class Datapath(wiring.Component):
                 "push": Out(1),
                 "result": Out(result_layout(config)),
                 "live": Out(1),
+                "odd": Out(1),
             }
         )
 
@@ -105,6 +109,16 @@ class Datapath(wiring.Component):
 
         self._write_back(m, state, s2, unit.o, tags, controls)
         self._report(m, unit.o, self._differs(m, here), tags, controls)
+        if config.guard:
+            m.submodules.echo = echo = Echo(config)
+            m.d.sync += echo.cleared.eq(tags[0].first | controls[end - 1].restart)
+            m.d.comb += [
+                echo.push.eq(self.push),
+                echo.control.eq(controls[-1]),
+                echo.result.eq(unit.o),
+                Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
+                self.odd.eq(echo.odd),
+            ]
         return m
 
     def _write_back(self, m, state, s2, result, tags, controls):

@@ -16,13 +16,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 from skinny.model.assemble import Image
 from skinny.model.cycles import batch_sizes
-from skinny.model.errors import InputError
 from skinny.model.fold import run_image
 from skinny.model.isa import Op, Setting, Space, index_bits
 from skinny.model.lane_cycles import latency, plan
 from skinny.model.rings import Array, Boolean
 from skinny.model.segments import EngineImage
-from skinny.model.storage import write_file
+from skinny.model.storage import write_folder
 
 from .core import Core
 from .engine import ParallelEngine, component
@@ -37,18 +36,26 @@ TOP = "skinny_core"
 class Pins(wiring.Component):
     """A core or engine with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
 
+    Parameters
+    ----------
+    core : Core or ParallelEngine
+    retire : bool
+        Whether the port ``retire`` is there, or left open as in a design that only computes.
+
     Members
     -------
     i_*, o_*, load_*, retire_*, fault, busy
         The ports of ``core``, the fields of payloads apart.
     """
 
-    def __init__(self, core: Core | ParallelEngine):
+    def __init__(self, core: Core | ParallelEngine, *, retire: bool = True):
         self.core = core
         self._inner: dict[str, Value] = {}
         members: dict[str, Member] = {}
         for name, member in core.signature.members.items():
             port = getattr(core, name)
+            if name == "retire" and not retire:
+                continue
             if member.is_port:
                 self._inner[name] = port
                 members[name] = member
@@ -135,6 +142,7 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
             "inputs": list(image.program.inputs),
             "vector_words": image.vector,
             "outputs": list(image.outputs),
+            "self_check": image.self_check,
             "words": sum(map(len, image.lanes)),
         },
     }
@@ -163,6 +171,8 @@ def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = Fal
         elements = np.pad(elements, [(0, -len(elements) % config.lanes), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(run_image(image, elements))
+    if image.self_check:  # a status word follows
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
     sizes = batch_sizes(len(vectors), image.batch)
     when = plan(image, sizes)
     inputs, expected = [], []
@@ -210,11 +220,5 @@ def export(image: Image | EngineImage, elements: Array, folder: str | Path, *, r
     """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
     another name and renamed, the manifest last."""
     files = design_files(image, elements, rom=rom)
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
-    for name, text in files.items():
-        content = text.encode()
-        write_file(Path(folder) / name, lambda file, content=content: file.write(content))
+    write_folder(folder, {name: text.encode() for name, text in files.items()})
     return list(files)

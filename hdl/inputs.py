@@ -24,6 +24,8 @@ class InputBuffer(wiring.Component):
     target : Target
     lane : Lane or None
         Banks of ``lane.vectors`` vectors, each read by ``lane.spread`` threads.
+    memory : bool
+        Whether there is a memory; without one this is only its control.
 
     Members
     -------
@@ -40,14 +42,24 @@ class InputBuffer(wiring.Component):
         What to read.
     x : Out(bits)
         The input, two cycles later (block RAM and its output register).
+    x_parity : Out(1)
+        Its parity as it was when the word came in; for a core with the guard.
     release : In(1)
         The oldest batch that was begun is read no more.
     """
 
-    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
+    def __init__(
+        self,
+        config: CoreConfig,
+        target: Target = TARGETS["generic"],
+        lane: Lane | None = None,
+        *,
+        memory: bool = True,
+    ):
         self.config = config
         self.target = target
         self.lane = lane
+        self.memory = memory
         thread = index_bits(config.threads)
         super().__init__(
             {
@@ -61,6 +73,7 @@ class InputBuffer(wiring.Component):
                 "thread": In(thread),
                 "u": In(index_bits(config.inputs)),
                 "x": Out(config.bits),
+                "x_parity": Out(1),
                 "release": In(1),
             }
         )
@@ -70,17 +83,6 @@ class InputBuffer(wiring.Component):
         config = self.config
         lane = self.lane or Lane(config.threads, 1)
         vector_bits = (lane.vectors - 1).bit_length() if self.lane else len(self.thread)
-        words = 1 << (1 + vector_bits + len(self.u))
-        m.submodules.memory = memory = self.target.memory(config.bits, words, [])
-        reader = self.thread
-        if lane.spread > 1:
-            reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
-        m.d.comb += [
-            memory.addr.eq(Cat(self.u, reader[:vector_bits], self.bank)),
-            memory.fetch.eq(1),
-            memory.take.eq(1),
-            self.x.eq(memory.data),
-        ]
 
         # How many batches, modulo 4, came in and were begun; the lowest bit is the bank of the next one.
         filled = Signal(2)
@@ -107,14 +109,26 @@ class InputBuffer(wiring.Component):
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == lane.vectors - 1))),
-            memory.write.eq(accept),
-            memory.write_addr.eq(Cat(u, thread, filled[0])),
-            memory.write_data.eq(self.i.p.data),
         ]
         m.d.sync += [
             one.eq(batch_end | (one & (both | ~self.release))),
             both.eq(~self.release & (both | (one & batch_end))),
         ]
+        if self.memory:
+            words = 1 << (1 + vector_bits + len(self.u))
+            m.submodules.memory = memory = self.target.memory(config.bits + config.guard, words, [])
+            reader = self.thread
+            if lane.spread > 1:
+                reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
+            m.d.comb += [
+                memory.addr.eq(Cat(self.u, reader[:vector_bits], self.bank)),
+                memory.fetch.eq(1),
+                memory.take.eq(1),
+                Cat(self.x, self.x_parity).eq(memory.data),
+                memory.write.eq(accept),
+                memory.write_addr.eq(Cat(u, thread, filled[0])),
+                memory.write_data.eq(Cat(self.i.p.data, self.i.p.data.xor())),
+            ]
         with m.If(vector_end):
             m.d.sync += u.eq(0)
         with m.Elif(accept):

@@ -1,10 +1,11 @@
 """The result FIFO: what is emitted waits here until it is taken."""
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.isa import CoreConfig, index_bits
 
+from .guard import Numbering
 from .layout import result_layout
 from .target import TARGETS, Target
 
@@ -29,6 +30,10 @@ class ResultFIFO(wiring.Component):
         The last result of a batch was taken a cycle ago.
     empty : Out(1)
         No word waits.
+    alarm : In(1)
+        Every word is marked with ``fault``; for a core with the guard.
+    odd : Out(1)
+        The word at ``o`` is not the one that is due; never without the guard.
     """
 
     def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
@@ -41,6 +46,8 @@ class ResultFIFO(wiring.Component):
                 "o": Out(stream.Signature(result_layout(config))),
                 "taken": Out(1),
                 "empty": Out(1),
+                "alarm": In(1),
+                "odd": Out(1),
             }
         )
 
@@ -49,7 +56,22 @@ class ResultFIFO(wiring.Component):
         # on when the one before them does.
         m = Module()
         layout = result_layout(self.config)
-        m.submodules.memory = memory = self.target.memory(layout.size, self.config.fifo, [])
+        word = self.word.as_value()
+        if self.config.guard:
+            m.submodules.numbering = numbering = Numbering(self.config)
+            word = Cat(word, numbering.seal)
+        m.submodules.memory = memory = self.target.memory(len(word), self.config.fifo, [])
+        stored, seal = layout(memory.data[: layout.size]), memory.data[layout.size :]
+        if self.config.guard:
+            m.d.comb += [
+                numbering.push.eq(self.push),
+                numbering.word.eq(self.word),
+                numbering.pop.eq(self.o.valid & self.o.ready),
+                numbering.valid.eq(self.o.valid),
+                numbering.stored.eq(stored),
+                numbering.stored_seal.eq(seal),
+                self.odd.eq(numbering.odd),
+            ]
         head = Signal(index_bits(self.config.fifo))
         tail = Signal.like(head)
         some = Signal()
@@ -59,12 +81,14 @@ class ResultFIFO(wiring.Component):
             memory.addr.eq(head),
             memory.take.eq(~self.o.valid | self.o.ready),
             memory.fetch.eq(~fetched | memory.take),
-            self.o.p.eq(memory.data),
+            self.o.p.eq(stored),
             self.empty.eq(~some & ~fetched & ~self.o.valid),
             memory.write.eq(self.push),
             memory.write_addr.eq(tail),
-            memory.write_data.eq(self.word),
+            memory.write_data.eq(word),
         ]
+        if self.config.guard:
+            m.d.comb += self.o.p.fault.eq(stored.fault | self.odd | self.alarm)
         m.d.sync += self.taken.eq(self.o.valid & self.o.ready & self.o.p.last)
         with m.If(self.push):
             m.d.sync += tail.eq(tail + 1)

@@ -1,6 +1,6 @@
 """The store: program, weights, start vector and settings, from initial contents or loaded."""
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.assemble import Image
@@ -34,6 +34,8 @@ class Store(wiring.Component):
         Write ``item`` (load_layout). Of its address only the bits that the space needs count.
     pc, word : In, Out(word_layout)
     k, weight : In, Out
+    word_parity, weight_parity : Out(1)
+        The parity of what is read, as it was when it was written; for a core with the guard.
     start : Out(array of width words)
     last_word, last_input, batches : Out
         See :class:`skinny.model.isa.Setting`.
@@ -50,8 +52,10 @@ class Store(wiring.Component):
                 "item": In(load_layout(config)),
                 "pc": In(index_bits(config.depth)),
                 "word": Out(word_layout(config)),
+                "word_parity": Out(1),
                 "k": In(index_bits(config.weights)),
                 "weight": Out(config.bits),
+                "weight_parity": Out(1),
                 "start": Out(data.ArrayLayout(config.bits, config.width)),
                 "last_word": Out(index_bits(config.depth)),
                 "last_input": Out(index_bits(config.inputs)),
@@ -62,23 +66,25 @@ class Store(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, image = self.config, self.image
-        for space, name, bits, depth, address, value in (
-            (Space.PROGRAM, "program", config.word_bits, config.depth, self.pc, self.word),
-            (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight),
+        for space, name, bits, depth, address, value, parity in (
+            (Space.PROGRAM, "program", config.word_bits, config.depth, self.pc, self.word, self.word_parity),
+            (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight, self.weight_parity),
         ):
             contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
-            m.submodules[name] = memory = self.target.memory(bits, depth, contents)
+            if config.guard:
+                contents = [word | (word.bit_count() & 1) << bits for word in contents]
+            m.submodules[name] = memory = self.target.memory(bits + config.guard, depth, contents)
             m.d.comb += [
                 memory.addr.eq(address),
                 memory.fetch.eq(1),
                 memory.take.eq(1),
-                value.eq(memory.data),
+                Cat(value, parity).eq(memory.data),
             ]
             if not self.rom:
                 m.d.comb += [
                     memory.write.eq(self.write & (self.item.space == space)),
                     memory.write_addr.eq(self.item.address),
-                    memory.write_data.eq(self.item.data),
+                    memory.write_data.eq(Cat(self.item.data[:bits], self.item.data[:bits].xor())),
                 ]
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)

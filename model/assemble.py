@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .isa import APPLIES, MOST_BATCHES, CoreConfig, Op, Setting, Space, Words
+from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words
 from .program import Input, Linear, Program, Weight
+from .rings import Ring
 from .storage import instruction_texts, scalar_texts
 
-__all__ = ["Image", "Load", "assemble", "disassemble"]
+__all__ = ["Image", "Load", "assemble", "disassemble", "fit_image"]
+
+
+Code = list[tuple[int, int, int, int]]
 
 
 class Load(NamedTuple):
@@ -36,8 +40,9 @@ class Image:
     """What a core holds to run a program. ``words``, ``weights`` and ``start`` are hardware words.
 
     ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
-    ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check``, and
-    ``-2 - n`` for the emit of output ``n``.
+    ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
+    status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
+    a status word after its outputs (register 0 of the start vector, ``fault`` set when the check failed).
     """
 
     config: CoreConfig
@@ -48,6 +53,7 @@ class Image:
     outputs: tuple[str, ...]
     instructions: NDArray[np.int64]
     program: Program
+    self_check: bool = False
 
     def __len__(self) -> int:
         return len(self.words)
@@ -69,13 +75,13 @@ class Image:
 
     @property
     def emits(self) -> int:
-        """Result words of a vector."""
-        return int((self.config.decode(self.words)["op"] == Op.EMIT).sum())
+        """Result words of a run: its outputs and, with a self-check, the status."""
+        return len(self.outputs) + self.self_check
 
     @property
     def batches(self) -> int:
         """Batches whose results fit the result FIFO together."""
-        return min(MOST_BATCHES, self.config.fifo // (self.config.threads * len(self.outputs)))
+        return min(MOST_BATCHES, self.config.fifo // (self.config.threads * self.emits))
 
     @property
     def settings(self) -> dict[Setting, int]:
@@ -129,27 +135,43 @@ class Image:
         return "\n".join(lines) + "\n"
 
 
-def assemble(program: Program, config: CoreConfig, self_test: bool = False) -> Image:
-    """The image of ``program``. With ``self_test`` it is followed by its inverse and ``check``, so that every run
-    proves that no bit was lost. Raises :exc:`InputError` naming what does not fit."""
-    _expect_room(program, config)
-    if self_test and not config.check:
-        raise InputError("a self-test needs a core with the check unit")
-    if self_test and program.has_restart:
-        raise InputError("a program that restarts between outputs cannot be self-tested; take its parts")
+def fit_image(program: Program, ring: Ring, *, self_check: bool = False, **given: Any) -> Image:
+    """The image of ``program`` for the smallest core that holds it (:meth:`CoreConfig.fit`), with what is ``given``.
+    The core of a self-check has the guard, unless ``guard=False`` is given."""
+    if not self_check:
+        return assemble(program, CoreConfig.fit(program, ring, **given))
+    if "fifo" not in given:
+        wanted = given.get("threads", CoreConfig.threads) * (len(program.outputs) + 1)
+        given |= {"fifo": max(CoreConfig.fifo, 1 << (2 * wanted - 1).bit_length())}
+    config = CoreConfig.fit(program, ring, **({"depth": MOST_WORDS, "guard": True} | given))
+    image = assemble(program, config, self_check=True)
+    if "depth" in given:
+        return image
+    return replace(image, config=replace(config, depth=1 << max(1, (len(image) - 1).bit_length())))
+
+
+def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> Image:
+    """The image of ``program``. With ``self_check`` its inverse follows, ``check`` and the status word, so that every
+    run proves that no bit was lost; a program that restarts is undone and checked before each restart. Raises
+    :exc:`InputError` naming what does not fit."""
+    _expect_room(program, config, self_check)
+    if self_check and not config.check:
+        raise InputError("a self-check needs a core with the check unit")
     writer = _Writer(program, config)
-    outputs = list(enumerate(program.outputs))
     code = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))
-    for number, (dst, src, sign, form) in enumerate(code):
-        while outputs and outputs[0][1].at == number:
-            writer.emit(outputs.pop(0)[0], self_test)
-        writer.apply(number, dst, src, sign, form)
-    for which, _ in outputs:
-        writer.emit(which, self_test)
-    if self_test:
-        for number, (dst, src, sign, form) in reversed(list(enumerate(code))):
-            writer.apply(number, dst, src, -sign, form)
-        writer.add(-1, Op.CHECK)
+    begin = end = 0
+    for which, output in enumerate(program.outputs):
+        final = which == len(program.outputs) - 1
+        writer.apply_all(code, range(end, output.at))
+        end = output.at
+        writer.emit(which, restart=output.restart and not self_check, last=final and not self_check)
+        if self_check and output.restart and not final:
+            writer.undo(code, range(begin, end))
+            begin = end
+    writer.apply_all(code, range(end, len(code)))
+    if self_check:
+        writer.undo(code, range(begin, len(code)))
+        writer.add(-1, Op.EMIT, neg=1)
     if len(writer.words) > config.depth:
         raise InputError(f"{len(writer.words)} program words do not fit a memory of {config.depth}")
     start = np.zeros(config.width, dtype=config.ring.element_dtype)
@@ -167,10 +189,11 @@ def assemble(program: Program, config: CoreConfig, self_test: bool = False) -> I
         outputs=tuple(output.name for output in program.outputs),
         instructions=np.array(writer.numbers, dtype=np.int64),
         program=program,
+        self_check=self_check,
     )
 
 
-def _expect_room(program: Program, config: CoreConfig) -> None:
+def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
     words = program.cycles + len(program.outputs)
     for count, room, what in (
@@ -178,7 +201,7 @@ def _expect_room(program: Program, config: CoreConfig) -> None:
         (len(program.inputs), config.inputs, "inputs do not fit a memory of"),
         (len(program.weights), config.weights, "weights do not fit a memory of"),
         (words, config.depth, "program words do not fit a memory of"),
-        (config.threads * len(program.outputs), config.fifo, "results of a batch do not fit a FIFO of"),
+        (config.threads * (len(program.outputs) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
     ):
         if count > room:
             raise InputError(f"{count} {what} {room}")
@@ -200,11 +223,21 @@ class _Writer:
         self.words.append(self.config.encode(op, **fields))
         self.numbers.append(number)
 
-    def emit(self, which: int, self_test: bool) -> None:
-        output = self.program.outputs[which]
-        last = which == len(self.program.outputs) - 1
-        restart = output.restart and not self_test
-        self.add(-2 - which, Op.EMIT, dst=output.register, flag=restart, neg=last)
+    def emit(self, which: int, restart: bool, last: bool) -> None:
+        self.add(-2 - which, Op.EMIT, dst=self.program.outputs[which].register, flag=restart, neg=last)
+
+    def apply_all(self, code: Code, numbers: range) -> None:
+        for number in numbers:
+            self.apply(number, *code[number])
+
+    def undo(self, code: Code, numbers: range) -> None:
+        """The inverse of some instructions, then ``check``. The accumulator is built anew: an error in it would
+        otherwise be undone by itself."""
+        self.held = None
+        for number in reversed(numbers):
+            dst, src, sign, form = code[number]
+            self.apply(number, dst, src, -sign, form)
+        self.add(-1, Op.CHECK)
 
     def apply(self, number: int, dst: int, src: int, sign: int, form: int) -> None:
         registers = {"dst": dst, "src": src, "neg": sign < 0}

@@ -1,9 +1,9 @@
 """The compiler: a formula to a short, proven program.
 
 The pipeline, a pass a file in ``passes/``: normalise → other shapes (factor, rebalance) → contracts and association
-decide the cheapest words → emit → peephole → fold → search → check. Clean programs are also tried as a recurrence
-(univariate) and as a ladder of partial sums, programs in place as a chain of single variables. Shapes that promise to
-be short are all carried through to the end while they are small; the shortest in cycles wins.
+decide the cheapest words → emit → peephole → fold → schedule → search → check. Clean programs are also tried as a
+recurrence (univariate) and as a ladder of partial sums, programs in place as a chain of single variables. Shapes that
+promise to be short are all carried through to the end while they are small; the shortest in cycles wins.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .passes.normalise import normalise
 from .passes.peephole import peephole
 from .passes.polynomial import Polynomial, Table
 from .passes.rebalance import rebalance
+from .passes.schedule import schedule
 from .passes.search import is_searchable, search
 from .passes.shape import Shaper
 from .passes.univariate import Simple, in_one_form, recurrence
@@ -46,6 +47,7 @@ PASSES = (
     "ladder",
     "peephole",
     "fold",
+    "schedule",
     "search",
 )
 #: Registers a compiled program uses at most: the packed form of an instruction holds four bits a register.
@@ -60,6 +62,8 @@ FEW = 4
 #: Polynomials with more monomials are not tried in every shape.
 LARGE = 1_000
 NEAR = 2.0
+#: The shortest drafts that are scheduled.
+SCHEDULED = 3
 
 
 @dataclass(frozen=True)
@@ -202,6 +206,10 @@ def _compile_output(
         )
     near = [c for c in candidates if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
     drafts = sorted((_finish(candidate, table, goal) for candidate in near), key=lambda d: d.history[-1][2])
+    if goal.uses("schedule"):
+        for draft in drafts[:SCHEDULED]:
+            draft.update("schedule", schedule(draft.code, draft.scalars, goal.width))
+        drafts.sort(key=lambda d: d.history[-1][2])
     if goal.clean and goal.uses("search"):
         _search(drafts, table, goal)
     draft = min(drafts, key=lambda d: d.history[-1][2])

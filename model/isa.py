@@ -24,6 +24,8 @@ Words = NDArray[np.uint64]
 
 #: The most batches whose results the core lets wait: the width of its counter.
 MOST_BATCHES = 7
+#: The most words of a program.
+MOST_WORDS = 1 << 20
 
 
 class Op(IntEnum):
@@ -81,7 +83,8 @@ class CoreConfig:
 
     ``width`` registers, ``threads`` inferences in flight, ``depth`` program words, ``inputs`` words a vector at most,
     ``weights`` at most, ``fifo`` result words (a power of two), ``lanes`` inferences a word of the Boolean ring.
-    ``attention`` and ``check`` say whether those units exist; without them their operations are unknown.
+    ``attention`` and ``check`` say whether those units exist; without them their operations are unknown. ``guard``:
+    upsets of memories and of control raise ``fault`` (``docs/faults.md``).
     """
 
     ring: Ring
@@ -94,6 +97,7 @@ class CoreConfig:
     check: bool = True
     fifo: int = 64
     lanes: int = 32
+    guard: bool = False
 
     def __post_init__(self) -> None:
         ring = self.ring
@@ -104,7 +108,7 @@ class CoreConfig:
         for what, given, least, most in (
             ("width", self.width, 3, 16),
             ("number of threads", self.threads, 1, 16),
-            ("program depth", self.depth, 2, 1 << 20),
+            ("program depth", self.depth, 2, MOST_WORDS),
             ("number of inputs", self.inputs, 1, 1 << 16),
             ("number of weights", self.weights, 1, 1 << 16),
             ("depth of the result FIFO", self.fifo, 2, 1 << 16),

@@ -142,7 +142,8 @@ class Program:
     ``start`` is the register contents it begins with. ``contract`` is ``in-place`` (from every start it adds
     ``f·R[1]`` to the output register and restores all others) or ``clean`` (only from ``start``, only the output
     counts). ``derived`` marks weights that the compiler made (differences of given constants, say): a true ring wraps
-    them, while a given constant that does not fit its ring is an error.
+    them, while a given constant that does not fit its ring is an error. ``self_check``: on a core every run shall undo
+    itself and check that nothing was lost.
     """
 
     width: int
@@ -155,6 +156,7 @@ class Program:
     start: tuple[int, ...] = ()
     derived: tuple[bool, ...] = ()
     title: str = field(default="", compare=False)
+    self_check: bool = False
 
     def __post_init__(self) -> None:
         if not self.start:
@@ -220,7 +222,7 @@ class Program:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
             return NotImplemented
-        plain = ("width", "inputs", "weights", "forms", "outputs", "contract", "start", "derived")
+        plain = ("width", "inputs", "weights", "forms", "outputs", "contract", "start", "derived", "self_check")
         return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
             np.array_equal(mine, theirs) for mine, theirs in zip(self.code.arrays(), other.code.arrays(), strict=True)
         )

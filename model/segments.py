@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .assemble import Image, Load, assemble
+from .assemble import Image, Load, assemble, fit_image
 from .errors import InputError
 from .isa import MOST_BATCHES, CoreConfig, Space, index_bits
 from .program import Linear, Output, Program, attention_cost
 from .rings import FixedPoint, Ring
 
-__all__ = ["EngineConfig", "EngineImage", "Lane", "assemble_lanes", "cut", "fit_image"]
+__all__ = ["EngineConfig", "EngineImage", "Lane", "assemble_lanes", "cut", "fit_lanes"]
 
 
 class Lane(NamedTuple):
@@ -135,6 +135,11 @@ class EngineImage:
         return tuple(output.name for output in self.program.outputs)
 
     @property
+    def self_check(self) -> bool:
+        """Whether runs undo themselves; lanes never do."""
+        return False
+
+    @property
     def batch(self) -> int:
         return self.hardware.vectors
 
@@ -186,11 +191,15 @@ def assemble_lanes(program: Program, config: EngineConfig) -> EngineImage:
     return EngineImage(config, tuple(images), tuple(sent), tuple(folded), program)
 
 
-def fit_image(program: Program, ring: Ring, lanes: int = 1, **given: Any) -> Image | EngineImage:
-    """The image of ``program`` for the smallest core that holds it or, with several lanes, the smallest engine;
-    ``given`` are parameters of the core that are set."""
+def fit_lanes(
+    program: Program, ring: Ring, lanes: int = 1, *, self_check: bool = False, **given: Any
+) -> Image | EngineImage:
+    """The image of ``program`` for the smallest core that holds it (:func:`~.assemble.fit_image`) or, with several
+    lanes, the smallest engine; ``given`` are parameters of the core that are set."""
     if lanes == 1:
-        return assemble(program, CoreConfig.fit(program, ring, **given))
+        return fit_image(program, ring, self_check=self_check, **given)
+    if self_check:
+        raise InputError("lanes have no self-check: their registers do not begin with the start vector")
     return assemble_lanes(program, EngineConfig.fit(program, ring, lanes, **given))
 
 

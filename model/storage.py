@@ -6,6 +6,7 @@ The text form, a statement a line::
     # y = (a + 2*b)^3
     width 3
     contract clean
+    self-check
     start 0 1 0
     inputs a b
     weight w[0] = 2
@@ -19,8 +20,9 @@ The text form, a statement a line::
     end
 
 The version line comes first and ``end`` last, so that a file that was cut off is noticed. Comment lines right after
-the version line are the title; elsewhere ``#`` starts a comment and blank lines mean nothing. ``contract`` and
-``start`` may be left out (``clean``, one in ``R1``). Everything is declared before the first instruction.
+the version line are the title; elsewhere ``#`` starts a comment and blank lines mean nothing. ``contract``,
+``self-check`` and ``start`` may be left out (``clean``, none, one in ``R1``). Everything is declared before the first
+instruction.
 
 The scalars of a program are a table. Written text lists linear forms only; the table that is read back holds every
 scalar once, in order of first use. A program whose table differs (an inverse, a segment) gets a line ``table a f[0]
@@ -37,8 +39,9 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -48,7 +51,17 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .program import CONTRACTS, Columns, Form, Input, Linear, Output, Program, Weight
 
-__all__ = ["dumps", "ending", "instruction_texts", "load", "loads", "save", "scalar_texts", "write_file"]
+__all__ = [
+    "dumps",
+    "ending",
+    "instruction_texts",
+    "load",
+    "loads",
+    "save",
+    "scalar_texts",
+    "write_file",
+    "write_folder",
+]
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -111,6 +124,20 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` (name to content) into ``folder``, which is made; the last of them says that all are there."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
+    for name, content in files.items():
+        write_file(Path(folder) / name, partial(_put, content))
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
+
+
 # Text
 
 
@@ -122,6 +149,7 @@ def dumps(program: Program) -> str:
         lines += [f"# {line}".rstrip() for line in program.title.split("\n")]
     lines.append(f"width {program.width}")
     lines.append(f"contract {program.contract}")
+    lines += ["self-check"] * program.self_check
     lines.append(f"start {' '.join(map(str, program.start))}")
     if program.inputs:
         lines.append(f"inputs {' '.join(program.inputs)}")
@@ -210,6 +238,7 @@ class _Reader:
         self.line = 0
         self.width = 0
         self.contract = ""
+        self.self_check = False
         self.start: tuple[int, ...] = ()
         self.inputs: dict[str, int] | None = None
         self.weights: list[Fraction] = []
@@ -271,6 +300,7 @@ class _Reader:
                 contract=self.contract or "clean",
                 start=self.start,
                 title=title,
+                self_check=self.self_check,
             )
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from None
@@ -300,6 +330,7 @@ class _Reader:
         read = {
             "width": self.read_width,
             "contract": self.read_contract,
+            "self-check": self.read_self_check,
             "start": self.read_start,
             "inputs": self.read_inputs,
             "weight": self.read_weight,
@@ -331,6 +362,12 @@ class _Reader:
         if rest not in CONTRACTS:
             self.fail(f"the contract must be in-place or clean, not {_short(rest)}")
         self.contract = rest
+
+    def read_self_check(self, rest: str) -> None:
+        self.once(self.self_check, "self-check")
+        if rest:
+            self.fail(f"nothing may follow 'self-check', found {_short(rest)}")
+        self.self_check = True
 
     def read_start(self, rest: str) -> None:
         self.once(self.start, "start")
@@ -490,6 +527,7 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         "start": [str(value) for value in program.start],
         "outputs": [list(output) for output in program.outputs],
         "title": program.title,
+        "self_check": program.self_check,
     }
     texts = {
         "header": json.dumps(header),
@@ -560,11 +598,13 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         header, weights, inputs = (arrays[key].tobytes().decode() for key in TEXTS)
         fields = json.loads(header)
         width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
+        self_check = fields.get("self_check", False)
         outputs = tuple(Output(*output) for output in fields["outputs"])
         typed = all(
             type(value) is kind for output in outputs for value, kind in zip(output, (str, int, int, bool), strict=True)
         )
         typed &= type(width) is int and type(contract) is str and type(title) is str
+        typed &= type(self_check) is bool
         typed &= all(INTEGER.fullmatch(value) for value in start)
         start = tuple(map(int, start))
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -586,6 +626,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         contract=contract,
         start=start,
         title=title,
+        self_check=self_check,
     )
     _check_names(program)
     return program

@@ -20,7 +20,7 @@ from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
 from skinny.model.program import Output, Program
 from skinny.model.rings import FixedPoint
-from skinny.model.segments import EngineImage, fit_image
+from skinny.model.segments import EngineImage, fit_lanes
 from skinny.sim.build import cached
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
@@ -46,7 +46,7 @@ def bench_parallel() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     program = sized_program(CYCLES)
     for lanes in LANES:
-        image = fit_image(program, RING, lanes)
+        image = fit_lanes(program, RING, lanes)
         taken = measure(BulkCore(image.hardware), image)
         cells = synthesise(component(image.hardware))
         first = rows[0] if rows else {"cycles": taken, "luts": cells["luts"]}

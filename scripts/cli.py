@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 from skinny.model.errors import CheckError, InputError
 
-from . import bench, bound, compile, info, picture, run, sim, trace, verilog
+from . import bench, board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
 from .common import Parser
 
 __all__ = ["main"]
@@ -64,7 +64,8 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"skinny {version('skinny')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
-    for command in (compile, run, trace, bound, info, sim, verilog, picture, bench):
+    commanded = (compile, run, trace, explain, bound, info, sim, faults, verilog, fpga, board, host, picture, bench)
+    for command in commanded:
         command.register(commands)
     return parser
 

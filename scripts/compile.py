@@ -31,8 +31,8 @@ Without -o the program is printed, unless --explain (the length after each pass)
 JSON keys: length (apply instructions), cycles (every step of the machine, attention included), width, contract,
 attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
-passes (length and cycles after each), file. textbook_length and bound are null from 2^200 on; bound_log2 is always
-exact.
+passes (length and cycles after each), self_check, file. textbook_length and bound are null from 2^200 on; bound_log2
+is always exact.
 
 example:
   $ skinny compile 'y = a*b'
@@ -72,6 +72,9 @@ def register(commands: Any) -> None:
         help="start vector (default: 0,1,0,…); an in-place program adds to its first register",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=20_000_000, help="refuse longer programs (2·10^7)")
+    parser.add_argument(
+        "--self-check", action="store_true", help="on a core every run undoes itself and checks (see skinny faults)"
+    )
     parser.add_argument("--explain", action="store_true", help="print the length after each pass")
 
 
@@ -104,7 +107,7 @@ def execute(args: argparse.Namespace) -> None:
         limit=args.limit,
         start=_start(args.start, args.width),
     )
-    program = replace(compiled.program, title=_title(text))
+    program = replace(compiled.program, title=_title(text), self_check=args.self_check)
     if args.output is not None:
         save(program, args.output)
     if args.json:
@@ -159,6 +162,7 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "checked": compiled.checked,
         "seconds": compiled.seconds,
         "passes": [{"pass": name, "length": length, "cycles": cycles} for name, length, cycles in compiled.steps],
+        "self_check": args.self_check,
         "file": args.output,
     }
 

@@ -20,7 +20,7 @@ from skinny.model.rings import Array, Ring
 
 from .common import note
 
-__all__ = ["parse_number", "read_inputs", "read_start", "read_text"]
+__all__ = ["parse_number", "read_inputs", "read_pair", "read_start", "read_text"]
 
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 FRACTION = re.compile(r"[+-]?[0-9]+/0*[1-9][0-9]*")
@@ -63,14 +63,34 @@ def read_start(text: str | None, width: int, ring: Ring) -> Array | None:
     return out
 
 
-def read_inputs(given: str | None, names: Sequence[str], ring: Ring) -> Array:
-    """Elements of shape ``(batch, inputs)`` from ``x=1,y=2``, the name of a CSV file, or ``-``."""
+def read_pair(options: dict[str, str], names: Sequence[str], ring: Ring) -> Array:
+    """Elements of shape ``(options, inputs)``, a row for each option: ``x=1,y=2``, ``FILE.csv:ROW``, or ``FILE.csv``
+    for its first row. What two options name is read once."""
+    tables: dict[str, Array] = {}
+    out = []
+    for option, given in options.items():
+        path, colon, row = given.rpartition(":")
+        if not colon or os.path.exists(given):
+            path, row = given, "1"
+        elif not (row.isascii() and row.isdecimal()):
+            raise InputError(f"{option}: the row must be a number, counted from 1, not {row!r}")
+        if path not in tables:
+            tables[path] = read_inputs(path, names, ring, option)
+        if not 1 <= int(row) <= len(tables[path]):
+            raise InputError(f"{option}: {path} has no row {int(row)}, only 1 to {len(tables[path])}")
+        out.append(tables[path][int(row) - 1])
+    return np.stack(out)
+
+
+def read_inputs(given: str | None, names: Sequence[str], ring: Ring, option: str = "--inputs") -> Array:
+    """Elements of shape ``(batch, inputs)`` from ``x=1,y=2``, the name of a CSV file, or ``-``; ``option`` is what
+    messages name."""
     if given is None:
         if names:
             raise InputError(f"the program reads {', '.join(names[:5])}{', …' * (len(names) > 5)}: give --inputs")
         return np.empty((1, 0), dtype=ring.element_dtype)
     if "=" in given and not os.path.exists(given):
-        columns, where = _assignments(given, names), "--inputs"
+        columns, where = _assignments(given, names, option), option
     else:
         columns, where = _csv_columns(given, names), f"{'<stdin>' if given == '-' else given}: row {{row}}"
     batch = len(columns[0]) if columns else 1
@@ -87,21 +107,21 @@ def read_inputs(given: str | None, names: Sequence[str], ring: Ring) -> Array:
     return out
 
 
-def _assignments(given: str, names: Sequence[str]) -> list[list[str]]:
+def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:
     found: dict[str, str] = {}
     for part in given.split(","):
         name, equals, value = part.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise InputError(f"--inputs: expected NAME=VALUE, found {part!r}")
+            raise InputError(f"{option}: expected NAME=VALUE, found {part!r}")
         if name not in names:
-            raise InputError(f"--inputs: the program has no input {name!r}")
+            raise InputError(f"{option}: the program has no input {name!r}")
         if name in found:
-            raise InputError(f"--inputs: {name!r} is given twice")
+            raise InputError(f"{option}: {name!r} is given twice")
         found[name] = value
     for name in names:
         if name not in found:
-            raise InputError(f"--inputs: the input {name!r} is missing")
+            raise InputError(f"{option}: the input {name!r} is missing")
     return [[found[name]] for name in names]
 
 

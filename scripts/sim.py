@@ -15,8 +15,9 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.fold import run_image
 from skinny.model.golden import run
 from skinny.model.isa import Words
+from skinny.model.program import Program
 from skinny.model.rings import Array, parse_ring
-from skinny.model.segments import EngineImage, fit_image
+from skinny.model.segments import EngineImage, fit_lanes
 from skinny.model.storage import load
 from skinny.sim import ENGINES
 
@@ -26,7 +27,7 @@ from .inputs import read_inputs
 if TYPE_CHECKING:
     from skinny.sim.check import Record, Stimulus
 
-__all__ = ["add_core_options", "random_inputs", "register"]
+__all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
 
 DETAILS = """\
 The core is built for the size of the program, the program is loaded over its port, and every retirement, every result
@@ -68,6 +69,16 @@ def add_core_options(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="cores that share one inference (default: 1; see docs/parallel.md)",
     )
+    parser.add_argument(
+        "--self-check",
+        action=argparse.BooleanOptionalAction,
+        help="every run undoes itself and checks, and the core has the guard (default: what the program says)",
+    )
+
+
+def wants_self_check(args: argparse.Namespace, program: Program) -> bool:
+    """What ``--self-check`` says, else what the program says."""
+    return program.self_check if args.self_check is None else bool(args.self_check)
 
 
 def register(commands: Any) -> None:
@@ -96,7 +107,7 @@ def execute(args: argparse.Namespace) -> None:
 
     ring = parse_ring(args.ring)
     program = load(args.program)
-    image = fit_image(program, ring, args.lanes, threads=args.threads)
+    image = fit_lanes(program, ring, args.lanes, self_check=wants_self_check(args, program), threads=args.threads)
     if args.random is None:
         elements = read_inputs(args.inputs, program.inputs, ring)
     else:
@@ -122,7 +133,7 @@ def execute(args: argparse.Namespace) -> None:
                     yield stimulus
 
             for stimulus, record in zip(stimuli, simulate(image, watched(), engine, args.vcd), strict=True):
-                words.append(outputs(stimulus, record))
+                words.append(outputs(stimulus, record)[:, : len(program.outputs)])
                 records.append(record)
         found = config.unpack(np.concatenate(words), len(elements))
         _compare(program, ring, run_image(image, elements), found)

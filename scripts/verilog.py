@@ -7,11 +7,11 @@ from typing import Any
 
 from skinny.model.lane_cycles import latency
 from skinny.model.rings import parse_ring
-from skinny.model.segments import fit_image
+from skinny.model.segments import fit_lanes
 from skinny.model.storage import load
 
 from .common import add_command, print_json
-from .sim import add_core_options, random_inputs
+from .sim import add_core_options, random_inputs, wants_self_check
 
 __all__ = ["register"]
 
@@ -48,7 +48,7 @@ def execute(args: argparse.Namespace) -> None:
     ring = parse_ring(args.ring)
     program = load(args.program)
     given = {"threads": args.threads} | ({} if args.depth is None else {"depth": args.depth})
-    image = fit_image(program, ring, args.lanes, **given)
+    image = fit_lanes(program, ring, args.lanes, self_check=wants_self_check(args, program), **given)
     elements = random_inputs(args.vectors, len(program.inputs), ring)
     files = export(image, elements, args.output, rom=args.rom)
     cycles = latency(image)

@@ -65,15 +65,18 @@ def write_answer(answer: Any) -> None:
 
 
 def run_bench(
-    core: Core | ParallelEngine,
+    core: Core | ParallelEngine | Path,
     job: Any,
     tests: Sequence[str],
     module: str = "skinny.sim.bench_core",
     vcd: str | None = None,
 ) -> Any:
-    """Run the cocotb ``tests`` of ``module`` on ``core``; returns what they answered. A failed test is a
-    :exc:`CheckError` with its message."""
-    build = build_bench(to_verilog(core) + core.target.models(), TOP, trace=vcd is not None)
+    """Run the cocotb ``tests`` of ``module`` on ``core``, or on a simulator that :func:`build_bench` made of something
+    with the same pins; returns what they answered. A failed test is a :exc:`CheckError` with its message."""
+    if isinstance(core, Path):
+        build = core
+    else:
+        build = build_bench(to_verilog(core) + core.target.models(), TOP, trace=vcd is not None)
     with tempfile.TemporaryDirectory(prefix="skinny-") as name:
         folder = Path(name)
         (folder / "job").write_bytes(pickle.dumps(job))
@@ -112,7 +115,7 @@ def _read_results(path: Path, log: Path, tests: Sequence[str]) -> None:
             raise CheckError(f"{case.get('name')}: {message.strip()}")
 
 
-def run_steps(core: Core | ParallelEngine, steps: Sequence[Step], vcd: str | None = None) -> list[Record]:
-    """Do ``steps`` one after the other on ``core``; what each run showed."""
+def run_steps(core: Core | ParallelEngine | Path, steps: Sequence[Step], vcd: str | None = None) -> list[Record]:
+    """Do ``steps`` one after the other on ``core`` (see :func:`run_bench`); what each run showed."""
     answer: list[Record] = run_bench(core, list(steps), ["does_the_steps"], vcd=vcd)
     return answer

@@ -73,7 +73,7 @@ class BulkCore:
     contents.
 
     ``core`` takes the place of the core of ``config``: one that a test broke, say. ``public`` makes registers
-    reachable for :meth:`flip`.
+    reachable for :meth:`flip`. ``path`` is a library with the functions of the harness, when it is built already.
     """
 
     def __init__(
@@ -85,29 +85,30 @@ class BulkCore:
         public: bool = False,
         target: str = "generic",
         core: Any = None,
+        path: Path | None = None,
     ) -> None:
         self.config = config
         self.cycles = 0
-        core = core or component(config, image, rom=rom, target=target)
-        path = build_library(
-            to_verilog(core) + core.target.models(), TOP, harness(config, rom=rom, public=public), public=public
-        )
+        if path is None:
+            core = core or component(config, image, rom=rom, target=target)
+            verilog = to_verilog(core) + core.target.models()
+            path = build_library(verilog, TOP, harness(config, rom=rom, public=public), public=public)
         self.path = path
-        self._library = _library(path)
-        self._core = ctypes.c_void_p(self._library.skinny_open())
-        weakref.finalize(self, self._library.skinny_close, self._core)
+        self.library = _library(path)
+        self.handle = ctypes.c_void_p(self.library.skinny_open())
+        weakref.finalize(self, self.library.skinny_close, self.handle)
         self.reset()
 
     def reset(self) -> None:
         """One cycle of reset. Memories keep their contents, as in hardware."""
-        self._library.skinny_reset(self._core)
+        self.library.skinny_reset(self.handle)
 
     def load(self, image: Image | EngineImage) -> None:
         """Write ``image`` at the load port."""
         items = np.array([(int(item.space), item.address, item.data) for item in image.loads()], dtype=np.uint64)
         space, address, data = (np.ascontiguousarray(items[:, n].astype(t)) for n, t in enumerate(("u1", "u4", "u8")))
-        done = self._library.skinny_load(
-            self._core, space.ctypes.data, address.ctypes.data, data.ctypes.data, len(items), len(items) + PATIENCE
+        done = self.library.skinny_load(
+            self.handle, space.ctypes.data, address.ctypes.data, data.ctypes.data, len(items), len(items) + PATIENCE
         )
         if done != len(items):
             raise CheckError(f"the load port took {done} of {len(items)} words")
@@ -115,13 +116,13 @@ class BulkCore:
     def flip(self, register: str, bit: int, cycle: int, scope: str = "core.datapath") -> None:
         """Let bit ``bit`` of a register of the datapath be flipped when cycle ``cycle`` of the next run begins."""
         path = f"{TOP}.{scope}"
-        function = self._library.skinny_flip
+        function = self.library.skinny_flip
         function.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64]
-        if not function(self._core, path.encode(), register.encode(), bit, cycle):
+        if not function(self.handle, path.encode(), register.encode(), bit, cycle):
             raise KeyError(f"there is no register {register!r} in {path}")
 
-    def run(self, stimulus: Stimulus, trace: bool = True) -> Record:
-        """Offer the vectors, take the results, and observe."""
+    def run(self, stimulus: Stimulus, trace: bool = True, limit: int | None = None) -> Record:
+        """Offer the vectors, take the results, and observe, until the core is idle or for ``limit`` cycles."""
         image = stimulus.image
         words = np.ascontiguousarray(stimulus.vectors, dtype=np.uint64).reshape(-1)
         lasts = stimulus.lasts()
@@ -135,15 +136,15 @@ class BulkCore:
         rows = np.empty(spread * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
         stats = _Stats()
         before = perf_counter()
-        self._library.skinny_run(
-            self._core,
+        self.library.skinny_run(
+            self.handle,
             words.ctypes.data,
             lasts.ctypes.data,
             len(words),
             None if gaps is None else gaps.ctypes.data,
             None if stalls is None else stalls.ctypes.data,
             len(results),
-            issue + waits + 2 * (len(words) + len(results)) + PATIENCE,
+            issue + waits + 2 * (len(words) + len(results)) + PATIENCE if limit is None else limit,
             int(stimulus.noise),
             results.ctypes.data,
             accepted.ctypes.data,

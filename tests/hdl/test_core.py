@@ -191,19 +191,19 @@ def test_all_input_pairs_of_a_four_bit_ring(bench):
     assert (config.unpack(execute(image, vectors).values[emits].T, 256) == wanted).all()
 
 
-def test_self_test_passes_and_notices_a_lost_step(bench):
+def test_self_check_passes_and_notices_a_lost_step(bench):
     ring = FixedPoint(16, 8)
     program = cubic().parts()[0]
     config = CoreConfig.fit(program, ring, threads=2, depth=64)
     rng = np.random.default_rng(5)
     vectors = bench.random_words(rng, config, (4, 2))
-    image = assemble(program, config, self_test=True)
-    job = bench.Job(bench.stream_of(vectors, [2, 2]), 8)
+    image = assemble(program, config, self_check=True)
+    job = bench.Job(bench.stream_of(vectors, [2, 2]), 12)
     assert not bench.run_jobs(Core(config, image), job)[0].fault
-    image.words[-2] ^= np.uint64(config.encode(Op.NONE, neg=1))
+    image.words[-3] ^= np.uint64(config.encode(Op.NONE, neg=1))
     (record,) = bench.run_jobs(Core(config, image), job)
     assert record.fault
-    assert {pc for _, _, pc, _, _, _, fault in record.retired if fault} == {len(image) - 1}
+    assert {pc for _, _, pc, _, _, _, fault in record.retired if fault} == {len(image) - 2}
 
 
 def test_hundred_batches_keep_the_multiplier_busy(bench):

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from skinny.model.assemble import assemble, disassemble
+from skinny.model.assemble import assemble, disassemble, fit_image
 from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig, Op, Setting, Space
 from skinny.model.program import Columns, Input, Linear, Output, Program, Weight
@@ -181,16 +181,49 @@ def test_outputs_stand_where_the_program_sends_them():
     ]
 
 
-def test_self_test_undoes_the_program_and_checks():
-    assert texts(program_of([Input(0), Linear(((0, 1),))], [0, 1]), self_test=True) == [
+def test_self_check_undoes_the_program_checks_and_sends_a_status():
+    # The accumulator is built anew for the way back: an error in it must not be undone by itself.
+    assert texts(program_of([Input(0), Linear(((0, 1),))], [0, 1]), self_check=True) == [
         "R0 += x[0]*R1",
         "S = w[0]*x[1]",
         "R0 += S*R1",
-        "emit R0 last",
+        "emit R0",
+        "S = w[0]*x[1]",
         "R0 -= S*R1",
         "R0 -= x[0]*R1",
         "check",
+        "emit R0 last",
     ]
+
+
+def test_self_check_of_parts():
+    outputs = (Output("a", 0, 1), Output("b", 0, 2, True), Output("c", 0, 3))
+    program = program_of([Input(0), Input(1), Input(2)], [0, 1, 2], outputs)
+    assert texts(program, self_check=True) == [
+        "R0 += x[0]*R1",
+        "emit R0",
+        "R0 += x[1]*R1",
+        "emit R0",
+        "R0 -= x[1]*R1",
+        "R0 -= x[0]*R1",
+        "check",
+        "R0 += x[2]*R1",
+        "emit R0",
+        "R0 -= x[2]*R1",
+        "check",
+        "emit R0 last",
+    ]
+    image = fit_image(program, Modular(16), self_check=True, threads=8, fifo=64)
+    assert (image.emits, image.batches, image.config.depth, image.config.guard) == (4, 2, 16, True)
+    assert image.instructions.tolist() == [0, -2, 1, -3, 1, 0, -1, 2, -4, 2, -1, -1]
+    assert fit_image(program, Modular(16), threads=8).emits == 3
+
+
+def test_the_fifo_of_a_self_check_holds_two_batches():
+    outputs = tuple(Output(f"y{n}", 0, 1) for n in range(15))
+    program = program_of([Input(0)], [0], outputs)
+    assert fit_image(program, Modular(16), self_check=True).config.fifo == 128
+    assert fit_image(program, Modular(16), self_check=True, threads=5).batches == 3
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -266,13 +299,12 @@ def test_more_refusals():
     wide = Program(4, ("x",), (), (Input(0),), Columns.of([3], [1], [1], [0]), (Output("y", 3, 1),))
     with pytest.raises(InputError, match=r"^4 registers do not fit the width 3$"):
         assemble(wide, DEFAULT)
-    with pytest.raises(InputError, match=r"^a self-test needs a core with the check unit$"):
-        assemble(BIG, CoreConfig(Modular(16), check=False), self_test=True)
-    restarts = program_of([Input(0)], [0, 0], (Output("a", 0, 1, True), Output("b", 0, 2)))
-    with pytest.raises(InputError, match=r"^a program that restarts between outputs cannot be self-tested"):
-        assemble(restarts, DEFAULT, self_test=True)
-    with pytest.raises(InputError, match=r"^8 program words do not fit a memory of 7$"):
-        assemble(BIG, CoreConfig(Modular(16), depth=7), self_test=True)
+    with pytest.raises(InputError, match=r"^a self-check needs a core with the check unit$"):
+        assemble(BIG, CoreConfig(Modular(16), check=False), self_check=True)
+    with pytest.raises(InputError, match=r"^68 results of a batch do not fit a FIFO of 64$"):
+        assemble(program_of([Input(0)], [0], outputs[:16]), DEFAULT, self_check=True)
+    with pytest.raises(InputError, match=r"^11 program words do not fit a memory of 7$"):
+        assemble(BIG, CoreConfig(Modular(16), depth=7), self_check=True)
 
 
 def test_a_program_of_ten_million_instructions_is_refused_at_once():

@@ -145,6 +145,7 @@ def test_every_pass_can_be_left_out(formula, name, contract):
         ("univariate", "1 + 2*x + 3*x^2 + 4*x^3 + 5*x^4 + 6*x^5 + 7*x^6 + 8*x^7 + 9*x^9", "clean", True),
         ("peephole", "1/2 - 1/2*" + "*".join(f"(1 - 2*x{n})" for n in range(8)), "in-place", False),
         ("fold", "*".join(f"x{n}" for n in range(16)), "clean", False),
+        ("schedule", "*".join(f"(2*x{n} + 3*x{n + 1} + 5*x{n + 2})" for n in range(6)), "clean", True),
         ("search", "x + y - 2*x*y", "clean", True),
     ],
 )

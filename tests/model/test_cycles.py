@@ -128,14 +128,18 @@ def test_check_faults_where_a_register_differs_and_stains_what_follows(random_pr
     ring = FixedPoint(16, 8)
     program = random_program(rng, length=25, denominators=(1, 2, 3))
     config = CoreConfig.fit(program, ring, depth=512)
-    image = assemble(program, config, self_test=True)
+    image = assemble(program, config, self_check=True)
     vectors = config.pack(random_elements(rng, ring, (200, len(program.inputs))))
     assert not execute(image, vectors).faults.any()
     # A step of the inverse that is lost: the last word before the check gets the wrong sign.
-    image.words[-2] ^= np.uint64(config.encode(Op.NONE, neg=1))
-    faults = execute(image, vectors).faults
-    assert not faults[:-1].any()
-    assert faults[-1].mean() > 0.9
+    image.words[-3] ^= np.uint64(config.encode(Op.NONE, neg=1))
+    ran = execute(image, vectors)
+    assert not np.delete(ran.faults, -2, axis=0).any()
+    assert ran.faults[-2].mean() > 0.9
+    # The status word, which comes last, tells of it.
+    status = results(image, ran, [0], [200])
+    assert np.array_equal(status.fault[-200:], ran.faults[-2])
+    assert not status.fault[:-200].any()
 
 
 def test_malformed_words_fault_write_nothing_and_stain_the_results():

@@ -11,7 +11,7 @@ from skinny.model.fold import distance, run_image, run_lanes
 from skinny.model.golden import run, trace
 from skinny.model.program import Input, Linear, Weight
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
-from skinny.model.segments import fit_image
+from skinny.model.segments import fit_lanes
 
 TRUE = [Modular(16), Modular(32), Modular(3), PrimeField(8191), PrimeField(251), PrimeField(2), Boolean()]
 
@@ -29,7 +29,7 @@ def test_parallel_is_sequential(random_program, ring, width, length, lanes, seed
     rng = np.random.default_rng(seed)
     largest = 1 if ring.bits < 3 else 3
     program = random_program(rng, width, length, largest=largest, restarts=bool(seed % 2))
-    image = fit_image(program, ring, lanes, threads=width)
+    image = fit_lanes(program, ring, lanes, threads=width)
     elements = elements_of(rng, ring, (70, len(program.inputs)))
     assert np.array_equal(run_lanes(image, elements), run(program, ring, elements).outputs)
 
@@ -85,7 +85,7 @@ def plain_fold(image, x):
 def test_fixed_point_is_the_fold(random_program, form, width, lanes, seed):
     ring, rng = FixedPoint(*form), np.random.default_rng(seed)
     program = random_program(rng, width, 25, largest=2, denominators=(1, 2, 3))
-    image = fit_image(program, ring, lanes, threads=width)
+    image = fit_lanes(program, ring, lanes, threads=width)
     elements = elements_of(rng, ring, (3, len(program.inputs)))
     assert run_lanes(image, elements).tolist() == [plain_fold(image, x) for x in elements]
 
@@ -104,7 +104,7 @@ def small_case(random_program, seed):
     width = int(rng.integers(3, 6))
     while True:
         program = random_program(rng, width, int(rng.integers(5, 60)), 2, (2, 3, 4), restarts=True)
-        image = fit_image(program, ring, int(rng.integers(2, 6)), threads=width)
+        image = fit_lanes(program, ring, int(rng.integers(2, 6)), threads=width)
         elements = rng.integers(-(1 << ring.frac), (1 << ring.frac) + 1, (20, len(program.inputs)))
         if not any(exceeds(part, ring, elements) for lane in image.lanes for part in [lane.program, program]):
             return image, elements
@@ -131,7 +131,7 @@ def test_distance_is_not_idle(random_program):
 
 def test_distance_over_a_true_ring_is_zero(random_program):
     program = random_program(np.random.default_rng(1))
-    image = fit_image(program, Modular(16), 2)
+    image = fit_lanes(program, Modular(16), 2)
     assert not distance(image, np.zeros((4, len(program.inputs)), dtype=np.int64)).any()
 
 
@@ -143,14 +143,14 @@ def test_formats_without_one(random_program):
         program = random_program(rng, 3, 20)
         weights = tuple(Fraction(int(n), 64) for n in rng.integers(-9, 10, len(program.weights)))
         program = replace(program, start=(0, -1, 0), weights=weights)
-        image = fit_image(program, ring, lanes, threads=3)
+        image = fit_lanes(program, ring, lanes, threads=3)
         elements = rng.integers(-4000, 4000, (9, len(program.inputs)))
         assert run_lanes(image, elements).tolist() == [plain_fold(image, x) for x in elements]
 
 
 def test_run_image_of_a_core(random_program):
     program = random_program(np.random.default_rng(2))
-    image = fit_image(program, Modular(16))
+    image = fit_lanes(program, Modular(16))
     elements = np.ones((3, len(program.inputs)), dtype=np.int64)
     assert np.array_equal(run_image(image, elements), run(program, Modular(16), elements).outputs)
 
@@ -158,7 +158,7 @@ def test_run_image_of_a_core(random_program):
 def test_an_order_that_is_not_the_programs_is_noticed(random_program):
     # The checks above can fail: the same lanes folded in another order give another result.
     program = random_program(np.random.default_rng(7), 3, 40)
-    image = fit_image(program, Modular(16), 4, threads=3)
+    image = fit_lanes(program, Modular(16), 4, threads=3)
     elements = elements_of(np.random.default_rng(1), Modular(16), (20, len(program.inputs)))
     first, a, b, last = image.lanes
     swapped = replace(image, lanes=(first, b, a, last))

@@ -77,6 +77,7 @@ def programs(draw):
         outputs=outputs,
         contract=draw(st.sampled_from(["clean", "in-place"])),
         start=tuple(draw(st.lists(st.integers(-9, 2**70), min_size=width, max_size=width))),
+        self_check=draw(st.booleans()),
         title=draw(st.sampled_from(["", "y = a", "y = a # twice\n\n  z = b", "ä·b"])),
     )
 
@@ -156,6 +157,8 @@ def broken(old, new):
 
 
 MALFORMED = [
+    (TEXT.replace("start 0", "self-check on\nstart 0"), 5, "nothing may follow 'self-check', found 'on'"),
+    (TEXT.replace("start 0", "self-check\nself-check\nstart 0"), 6, "'self-check' is given twice"),
     ("", 1, "the first line must be 'skinny 1'"),
     (broken("skinny 1", "skinny 2"), 1, "version 2 is not known: this program reads version 1"),
     (broken("skinny 1", "skinny"), 1, "the first line must be 'skinny 1'"),

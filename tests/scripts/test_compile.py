@@ -177,3 +177,10 @@ def test_compile_and_run_for_real(folder):
     found = json.loads(subprocess.run(words, cwd=folder, capture_output=True, check=True).stdout)
     # s = -11/2, y = -1331/8 - 15/4, z = -55/2
     assert found["outputs"] == {"y": ["-1361/8"], "z": ["-55/2"]}
+
+
+def test_self_check(skinny, answer, folder):
+    assert "self-check" not in skinny("compile", "y = a*b")[1]
+    assert "\ncontract clean\nself-check\n" in skinny("compile", "y = a*b", "--self-check")[1]
+    assert answer("compile", "y = a*b", "--self-check", "-o", "ab.npz")["self_check"] is True
+    assert load("ab.npz").self_check

@@ -1,5 +1,11 @@
 """``skinny info``: the facts of a program."""
 
+import pytest
+from skinny.model.compiler import compile_formula
+from skinny.model.parse import parse_formula
+from skinny.model.program import Input, Linear, Program
+from skinny.model.storage import save
+
 
 def test_facts_of_a_program(answer):
     assert answer("info", "p.skn", "--ring", "fixed:20.8") == {
@@ -7,14 +13,24 @@ def test_facts_of_a_program(answer):
         "title": "y = 2*a*b - 3/4; z = a",
         "length": 4,
         "cycles": 5,  # and one attention step
+        "attends": 1,
         "width": 3,
         "contract": "clean",
         "start": [0, 1, 0],
         "levels": 3,  # R2, then R0 twice (these commute), then R2 again
+        "critical_path": {"inputs": 2, "weights": 0, "linear_forms": 1},  # b, f[0], a
+        "speedup": {
+            "levels": 4 / 3,
+            "reads": 4 / 2,
+            "segments": {"2": 5 / (3 + 9), "4": 5 / (2 + 27), "8": 5 / (1 + 63)},
+        },
         "inputs": {"a": 2, "b": 1},
+        "most_read": "a",
         "outputs": ["y", "z"],
         "weights": 2,
+        "weight_reads": [1, 1],
         "derived_weights": 0,
+        "forms": 4,
         "linear_forms": 1,
         "ring": "fixed:20.8",
         "state_bits": 80,  # three registers and the accumulator
@@ -29,6 +45,43 @@ def test_the_table_says_the_same(skinny):
     assert "y = R0 after 3, restart, z = R2 after 4" in out
     assert ["a", "2"] in words
     assert ["b", "1"] in words
+    assert "2 inputs, 0 weights, 1 linear forms" in out
+    assert [line.split() for line in out.splitlines() if line.startswith("by levels")] == [["by", "levels", "1.33"]]
+    assert "by segments, 8 lanes" in out
+
+
+def longest_chain(program: Program) -> list[int]:
+    """A longest sequence of instructions none of which commutes with the next, by trying all before each."""
+    chains: list[list[int]] = []
+    pairs = list(zip(program.code.dst.tolist(), program.code.src.tolist(), strict=True))
+    for n, (dst, src) in enumerate(pairs):
+        before = [chains[m] for m in range(n) if pairs[m][0] == src or pairs[m][1] == dst]
+        chains.append([*max(before, key=len, default=[]), n])
+    return max(chains, key=len)
+
+
+@pytest.mark.parametrize("contract", ["clean", "in-place"])
+@pytest.mark.parametrize("text", ["(a + 2*b)^3*c - 3/4", "a*b*c + 3*b*c*d + 5*a*d^2", "(1 - 2*a)*(1 - 2*b)*(1 - 2*c)"])
+def test_figures_of_compiled_programs(answer, folder, text, contract):
+    program = compile_formula(parse_formula(text), contract=contract).program
+    save(program, folder / "c.skn")
+    got = answer("info", "c.skn")
+    chain = longest_chain(program)
+    assert got["levels"] == len(chain) == sum(got["critical_path"].values())
+    assert got["speedup"]["levels"] == len(program) / len(chain)
+    used = [program.forms[number] for number in program.code.form.tolist()]
+    for u, name in enumerate(program.inputs):
+        reads = [u in [v for _, v in form.terms] if isinstance(form, Linear) else form == Input(u) for form in used]
+        assert got["inputs"][name] == sum(reads)
+    assert got["inputs"][got["most_read"]] == max(got["inputs"].values())
+    assert got["cycles"] == got["length"] + got["attends"]
+
+
+def test_a_program_without_instructions_has_no_limit(answer, folder):
+    (folder / "e.skn").write_text("skinny 1\nwidth 3\nemit y = R0\nend\n")
+    got = answer("info", "e.skn")
+    assert got["speedup"] == {"levels": 1.0, "reads": None, "segments": {"2": 1.0, "4": 1.0, "8": 1.0}}
+    assert (got["most_read"], got["weight_reads"]) == (None, [])
 
 
 def test_inputs_that_are_not_read_are_listed(answer, folder):

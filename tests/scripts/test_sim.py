@@ -28,6 +28,19 @@ def test_random_inputs(answer, engine):
     assert told["multiplier_utilisation"] == pytest.approx(5 * 10 / (7 * 4 * 3 - 2))
 
 
+def test_self_check(answer, folder):
+    plain = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10")
+    checked = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--self-check")
+    assert checked["results"] == plain["results"]
+    assert checked["cycles"] - plain["cycles"] == (15 - 7) * 4 * 3
+    # The program may say so itself.
+    text = (folder / "p.skn").read_text().replace("start 0", "self-check\nstart 0")
+    (folder / "p.skn").write_text(text)
+    assert answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10")["cycles"] == checked["cycles"]
+    unchecked = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--no-self-check")
+    assert unchecked["cycles"] == plain["cycles"]
+
+
 def test_given_inputs(answer):
     told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--inputs", "a=3,b=0.5", "--threads", "1")
     assert told["results"] == {"y": [2.25], "z": [3.0]}

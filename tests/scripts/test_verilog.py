@@ -26,6 +26,19 @@ def test_the_design_checks_itself(skinny, folder):
     assert (done.returncode, done.stdout[:18]) == (0, "PASS: 18 results, ")
 
 
+def test_self_check(skinny, folder):
+    code, out, _ = skinny("verilog", "p.skn", "--ring", "fixed:12.6", "--self-check", "-o", "design", "--vectors", "9")
+    assert code == 0
+    # Twice the program with the accumulator built anew, two checks and two outputs, and the status word.
+    assert out.endswith("15 program words, 4 threads: 71 cycles for a batch\n")
+    design = folder / "design"
+    told = json.loads((design / "manifest.json").read_text())
+    assert (told["program"]["self_check"], told["parameters"]["guard"]) == (True, True)
+    subprocess.run(["iverilog", "-o", "bench", "skinny_core_tb.v", "skinny_core.v"], cwd=design, check=True)
+    done = subprocess.run(["vvp", "-N", "bench"], cwd=design, capture_output=True, text=True)
+    assert (done.returncode, done.stdout[:18]) == (0, "PASS: 27 results, ")
+
+
 def test_depth(answer, folder):
     answer("verilog", "p.skn", "--ring", "fixed:16.8", "--depth", "100", "-o", "design")
     assert json.loads((folder / "design" / "manifest.json").read_text())["parameters"]["depth"] == 100

@@ -11,28 +11,28 @@ from skinny.sim.bulk import BulkCore
 from skinny.sim.check import expect, first_divergence, random_elements
 from skinny.sim.generate import random_program
 
-#: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention. Odd sizes leave room for words that
-#: mean nothing.
+#: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard. Odd sizes leave room for
+#: words that mean nothing.
 SMALL = {"depth": 64, "inputs": 5, "weights": 6}
 CONFIGS = [
-    CoreConfig(Modular(16), width=3, threads=1, **SMALL),
-    CoreConfig(Modular(32), width=4, threads=2, attention=False, **SMALL),
+    CoreConfig(Modular(16), width=3, threads=1, guard=True, **SMALL),
+    CoreConfig(Modular(32), width=4, threads=2, attention=False, guard=True, **SMALL),
     CoreConfig(Modular(5), width=8, threads=3, **SMALL),
     CoreConfig(FixedPoint(16, 8), width=3, threads=4, **SMALL),
     CoreConfig(FixedPoint(32, 30), width=8, threads=6, check=False, **SMALL),
     CoreConfig(FixedPoint(12, 0), width=4, threads=1, attention=False, **SMALL),
-    CoreConfig(PrimeField(8191), width=3, threads=6, **SMALL),
+    CoreConfig(PrimeField(8191), width=3, threads=6, guard=True, **SMALL),
     CoreConfig(PrimeField((1 << 31) - 1), width=8, threads=2, **SMALL),
     CoreConfig(PrimeField(251), width=4, threads=4, attention=False, **SMALL),
     CoreConfig(PrimeField(65521), width=3, threads=3, **SMALL),
     CoreConfig(Boolean(), width=3, threads=2, lanes=64, **SMALL),
-    CoreConfig(Boolean(), width=4, threads=4, lanes=1, attention=False, **SMALL),
+    CoreConfig(Boolean(), width=4, threads=4, lanes=1, attention=False, guard=True, **SMALL),
 ]
 MAIN = CONFIGS[3]
 
 
 def name_of(config):
-    extra = "" if config.attention else "-plain"
+    extra = ("" if config.attention else "-plain") + "-guard" * config.guard
     return f"{config.ring.name}-w{config.width}-t{config.threads}{extra}"
 
 
@@ -66,9 +66,9 @@ def bulk():
 def make_image():
     """A random program, assembled: ``make_image(rng, config, length)``."""
 
-    def make(rng, config, length=20, outputs=1, self_test=False, inputs=4):
-        program = random_program(rng, config, length, outputs=outputs, inputs=inputs, restart=not self_test)
-        return assemble(program, config, self_test=self_test)
+    def make(rng, config, length=20, outputs=1, self_check=False, inputs=4):
+        program = random_program(rng, config, length, outputs=outputs, inputs=inputs, restart=not self_check)
+        return assemble(program, config, self_check=self_check)
 
     return make
 

@@ -207,21 +207,34 @@ def test_fault_falls_with_a_load_and_with_reset(bulk, make_image, make_vectors, 
     assert core.run(Stimulus.steady(image, vectors)).fault == -1
 
 
-def test_self_test_of_many_runs_raises_nothing(bulk, make_vectors, rng):
-    config = CoreConfig(FixedPoint(16, 8), depth=64, inputs=8, weights=8)
-    core = bulk(config)
-    for _ in range(10):
-        image = assemble(random_program(rng, config, 12, restart=False), config, self_test=True)
+def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs):
+    # Of every ring, with and without the guard; reset and loading in between.
+    for config, number in itertools.product((each for each in configs if each.check), range(4)):
+        core = bulk(config)
+        if number % 2:
+            core.reset()
+        image = assemble(random_program(rng, config, 5, outputs=2), config, self_check=True)
         core.load(image)
-        stimulus = Stimulus.steady(image, make_vectors(rng, image, 10_000))
+        stimulus = random_stimulus(rng, image, make_vectors(rng, image, 2000), stall=0.1 * number, early=0.1)
         record = core.run(stimulus, trace=False)
-        assert (record.fault, len(record.results), record.results["fault"].any()) == (-1, 10_000, False)
+        assert (record.fault, len(record.results), record.results["fault"].any()) == (-1, 3 * 2000, False)
+
+
+def test_reset_in_the_middle_of_a_run_raises_nothing(bulk, make_image, make_vectors, rng, configs, differs):
+    for config in (each for each in configs if each.guard):
+        core = bulk(config)
+        image = make_image(rng, config, 12)
+        core.load(image)
+        for count in range(1, 40):
+            core.run(Stimulus.steady(image, make_vectors(rng, image, 8)), trace=False, limit=count)
+            core.reset()
+            assert differs(core, Stimulus.steady(image, make_vectors(rng, image, 6))) is None
 
 
 def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_config):
     # A flip is noticed unless it hits a value that is replaced before anyone reads it; then nothing else changes.
     core = BulkCore(main_config, public=True)
-    image = make_image(rng, main_config, 6, self_test=True)
+    image = make_image(rng, main_config, 6, self_check=True)
     core.load(image)
     stimulus = Stimulus.steady(image, make_vectors(rng, image, 4))
     expected = expect(stimulus)

@@ -13,7 +13,7 @@ from skinny.model.errors import CheckError
 from skinny.model.fold import run_lanes
 from skinny.model.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.model.segments import EngineConfig, Lane, assemble_lanes, fit_image
+from skinny.model.segments import EngineConfig, Lane, assemble_lanes, fit_lanes
 from skinny.scripts.bench_parallel import measure, sized_program
 from skinny.sim import amaranth_engine, bench
 from skinny.sim.bench import Load, Reset, Run, run_bench
@@ -177,7 +177,7 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
 
 def test_speed_of_one_inference():
     assert 19_990 <= LONG.cycles <= 20_000
-    images = [fit_image(LONG, RING, lanes) for lanes in (1, 2, 8)]
+    images = [fit_lanes(LONG, RING, lanes) for lanes in (1, 2, 8)]
     alone, two, eight = (measure(loadable(image.hardware), image) for image in images)
     assert two * 1.95 <= alone
     assert eight * 7.5 <= alone

@@ -1,0 +1,51 @@
+"""A scan-register harness: any component behind four pins, to be placed and routed on its own."""
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Harness"]
+
+
+class Harness(wiring.Component):
+    """``core`` with every input from a shift register and every output captured and folded into one pin.
+
+    Paths from and to the pins thus begin and end in registers beside the logic, and no output is optimised away.
+    The port ``retire``, if there is one, stays open: it serves simulation and costs nothing then.
+
+    Parameters
+    ----------
+    core : wiring.Component
+
+    Members
+    -------
+    d : In(1)
+        Shifted into the inputs, a bit a cycle.
+    q : Out(1)
+        A signature of all outputs of all cycles.
+    """
+
+    def __init__(self, core: wiring.Component):
+        self.core = core
+        super().__init__({"d": In(1), "q": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core = self.core
+        inputs, outputs = [], []
+        for path, member, port in self.core.signature.flatten(self.core):
+            if path[0] != "retire":
+                (inputs if member.flow is In else outputs).append(Value.cast(port))
+
+        scanned = Signal(len(Cat(inputs)), reset_less=True)
+        m.d.sync += scanned.eq(Cat(self.d, scanned[:-1]))
+        at = 0
+        for port in inputs:
+            m.d.comb += port.eq(scanned[at : at + len(port)])
+            at += len(port)
+
+        captured = Signal(len(Cat(outputs)), reset_less=True)
+        folded = Signal.like(captured)
+        m.d.sync += [captured.eq(Cat(outputs)), folded.eq(captured ^ Cat(self.d, folded[:-1]))]
+        m.d.comb += self.q.eq(folded[-1])
+        return m

@@ -1,0 +1,88 @@
+"""``skinny board``: the bitstream of a board with a core and its serial link."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import Any
+
+from skinny.model.assemble import assemble
+from skinny.model.errors import InputError
+from skinny.model.isa import CoreConfig
+from skinny.model.link import seal
+from skinny.model.rings import parse_ring
+from skinny.model.storage import load
+
+from .common import add_command, note, print_json, print_table
+from .sim import add_core_options
+
+__all__ = ["add_baud_option", "register"]
+
+DETAILS = """\
+Writes the bitstream (skinny.bin or skinny.bit), the logs of synthesis (skinny.rpt) and of place and route (skinny.tim,
+report.json), and manifest.json. The core holds the program from the beginning; others that fit are loaded over the
+serial port (see 'skinny host'): new formula, same bitstream. The board's button resets the core, not what it holds.
+
+boards: icebreaker (iCE40 UP5K), ulx3s (ECP5 85F), ulx3s-12f, ulx3s-25f, ulx3s-45f. When the clock asked for is not
+reached nothing is written and the exit code is 1.
+
+JSON keys: board, folder, files, clock_mhz, reached_mhz, baud, luts, multipliers, rams (each used and available), words
+(of the program), seal, seconds.
+
+example:
+  $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
+  $ skinny board icebreaker cube.skn --ring fixed:16.8 --threads 4 -o cube
+  $ iceprog cube/skinny.bin
+  $ skinny host /dev/ttyUSB1 run cube.skn --inputs a=1,b=2
+"""
+BAUD = 1_000_000
+
+
+def add_baud_option(parser: argparse.ArgumentParser) -> None:
+    """The speed of the line, as ``board`` and ``host`` take it."""
+    parser.add_argument("--baud", metavar="N", type=int, default=BAUD, help=f"speed of the line (default: {BAUD:,})")
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "board", execute, "build the bitstream of a board with a serial link", DETAILS)
+    parser.add_argument("board", metavar="BOARD", help="icebreaker or ulx3s")
+    add_core_options(parser)
+    for name, what in (("depth", "program words"), ("inputs", "inputs"), ("weights", "weights")):
+        text = f"{what} that the core can hold (default: what the program needs)"
+        parser.add_argument(f"--{name}", metavar="N", type=int, help=text)
+    parser.add_argument("--freq", metavar="MHZ", type=float, help="clock of the core (default: that of the board)")
+    add_baud_option(parser)
+    parser.add_argument("--seed", metavar="N", type=int, default=1, help="of place and route (default: 1)")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to write to")
+
+
+def execute(args: argparse.Namespace) -> None:
+    # Loaded here, because other commands do not need Amaranth.
+    from skinny.hdl.board import BOARDS
+    from skinny.sim.board import build_board
+
+    if args.board not in BOARDS:
+        raise InputError(f"the board must be one of {', '.join(BOARDS)}, not {args.board!r}")
+    for name in ("baud", "freq"):
+        given = getattr(args, name)
+        if given is not None and not 0 < given < 1e9:
+            raise InputError(f"--{name} must be a positive number, not {given:g}")
+    board = BOARDS[args.board]
+    program = load(args.program)
+    sizes = {name: getattr(args, name) for name in ("depth", "inputs", "weights") if getattr(args, name) is not None}
+    image = assemble(program, CoreConfig.fit(program, parse_ring(args.ring), threads=args.threads, **sizes))
+    clock = board.clock(args.freq)
+    before = perf_counter()
+    note("synthesis, place and route: this takes a minute or more")
+    made = build_board(board, image, clock, args.baud, args.output, args.seed)
+    seconds = perf_counter() - before
+    cells = {name: getattr(made, name) for name in ("luts", "multipliers", "rams")}
+    if args.json:
+        counts = {name: {"used": used, "available": there} for name, (used, there) in cells.items()}
+        answer = {"board": board.name, "folder": args.output, "files": made.files, "clock_mhz": made.clock}
+        answer |= {"reached_mhz": made.reached, "baud": args.baud, **counts, "words": len(image)}
+        print_json(answer | {"seal": seal(image), "seconds": seconds})
+        return
+    print_table(("cells", "used", "available"), [(name, *counts) for name, counts in cells.items()])
+    print(f"\n{args.output}: {', '.join(made.files)}")
+    print(f"clock {made.clock:g} MHz ({made.reached:.1f} MHz reached), line {args.baud:,} baud, {seconds:.0f} s")

@@ -1,0 +1,163 @@
+"""``skinny faults``: bits of the simulated core are flipped, and what the receiver sees of it is counted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import Progress
+from skinny.model.assemble import Image, fit_image
+from skinny.model.errors import InputError
+from skinny.model.program import Program
+from skinny.model.rings import Ring, parse_ring
+from skinny.model.storage import load, write_file
+
+from .common import add_command, note, print_json, print_table
+from .sim import add_core_options
+
+if TYPE_CHECKING:
+    from skinny.sim.faults import Campaign
+
+__all__ = ["register"]
+
+DETAILS = """\
+Runs four batches of random inputs again and again, and in each run flips one bit of state in one cycle while the second
+batch is issued: COUNT bits of registers and COUNT bits of memories, a quarter in each memory. Outcomes: masked (all
+results right, nothing raised), detected (fault was raised before a wrong batch was trusted), time-out (the same, but
+seen only by a word that is missing or one too many), wrong (a batch with a wrong word was trusted).
+
+Three cores are compared: 'plain' has no self-check; 'undo' runs every program, undoes it and checks, and sends a status
+word; 'self-check' has the guard as well. --self-check takes only the last, --no-self-check only the first. --luts
+synthesises the cores for iCE40, which takes a minute. docs/faults.md explains the protocol and the figures.
+
+JSON keys: ring, threads, count, seed, confidence, cores: a list with name, words (of the program), cycles (a batch),
+registers, memories and places: each with flips, masked, detected, timeout, wrong, wrong_share, wrong_interval; time (of
+registers: by tenths of the program, from the first word to the last), cells with --luts; picture if -o.
+
+example:
+  $ skinny compile 'y = (a + 2*b)^3 - 3/4*c' -o cube.skn
+  $ skinny faults cube.skn --ring fixed:16.8
+  $ skinny faults cube.skn --ring fixed:16.8 --count 100000 --self-check --luts -o faults.png
+"""
+CONFIDENCE = 0.95
+#: Parts of the program for which figures over time are given.
+PARTS = 10
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "faults", execute, "flip bits of the core and count what comes of it", DETAILS)
+    add_core_options(parser)
+    parser.add_argument("--count", metavar="N", type=int, default=10_000, help="flips of each kind (default: 10000)")
+    parser.add_argument("--seed", metavar="S", type=int, default=1, help="of inputs, bits and cycles (default: 1)")
+    parser.add_argument("--luts", action="store_true", help="report what the cores cost on iCE40")
+    parser.add_argument("-o", "--output", metavar="FILE", help="draw where and when a flip hurts: a .png file")
+
+
+def execute(args: argparse.Namespace) -> None:
+    if not 1 <= args.count <= 10_000_000:
+        raise InputError(f"the number of flips must be 1 to 10000000, not {args.count}")
+    if args.seed < 0:
+        raise InputError(f"the seed must not be negative, not {args.seed}")
+    if args.output is not None and Path(args.output).suffix != ".png":
+        raise InputError(f"{args.output}: the name of a picture must end in .png")
+    images = _images(load(args.program), parse_ring(args.ring), args)
+
+    from skinny.sim.build import missing_tools
+    from skinny.sim.faults import campaign
+
+    if missing := missing_tools():
+        raise InputError(f"a campaign needs the compiled simulation: {missing}")
+    found: dict[str, Campaign] = {}
+    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
+        for name, image in images.items():
+            task = progress.add_task(name, total=2 * args.count)
+            found[name] = campaign(
+                image, args.count, args.seed, lambda done, task=task: progress.update(task, completed=done)
+            )
+    answer: dict[str, Any] = {"ring": args.ring, "threads": args.threads, "count": args.count, "seed": args.seed}
+    answer |= {"confidence": CONFIDENCE, "cores": [_core(name, done, args.luts) for name, done in found.items()]}
+    if args.output is not None:
+        from .fault_map import draw
+
+        figure = draw(found)
+        write_file(args.output, lambda file: figure.savefig(file, format="png", dpi=110))
+        answer["picture"] = args.output
+        note(f"{args.output}: written")
+    if args.json:
+        print_json(answer)
+    else:
+        _print(answer)
+
+
+def _images(program: Program, ring: Ring, args: argparse.Namespace) -> dict[str, Image]:
+    given: dict[str, dict[str, Any]] = {
+        "plain": {"check": False},
+        "undo": {"self_check": True, "guard": False},
+        "self-check": {"self_check": True},
+    }
+    if args.self_check is not None:
+        name = "self-check" if args.self_check else "plain"
+        given = {name: given[name]}
+    return {name: fit_image(program, ring, threads=args.threads, **options) for name, options in given.items()}
+
+
+def _core(name: str, done: Campaign, luts: bool) -> dict[str, Any]:
+    from skinny.sim.state import PLACES
+
+    image = done.image
+    part = done.word * PARTS // len(image)
+    answer: dict[str, Any] = {
+        "name": name,
+        "words": len(image),
+        "cycles": len(image) * image.config.threads,
+        "registers": _figures(done, ~done.in_memory),
+        "memories": _figures(done, done.in_memory),
+        "places": {place: _figures(done, done.place == place) for place in PLACES if (done.place == place).any()},
+        "time": [_figures(done, ~done.in_memory & (part == number)) for number in range(PARTS)],
+    }
+    if luts:
+        from skinny.sim.area import cells
+
+        answer["cells"] = cells(image.config)
+    return answer
+
+
+def _figures(done: Campaign, chosen: Any) -> dict[str, Any]:
+    from skinny.sim.intervals import interval
+
+    counts = done.counts(chosen)
+    flips = sum(counts.values())
+    return {
+        "flips": flips,
+        **counts,
+        "wrong_share": counts["wrong"] / flips if flips else None,
+        "wrong_interval": interval(counts["wrong"], flips, CONFIDENCE),
+    }
+
+
+def _print(answer: dict[str, Any]) -> None:
+    for core in answer["cores"]:
+        print(f"{core['name']}: {core['words']} program words, {core['cycles']:,} cycles a batch", end="")
+        cells = core.get("cells")
+        print(": " + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in cells.items()) if cells else "")
+        rows = [
+            ("all registers", core["registers"]),
+            *core["places"].items(),
+        ]
+        print_table(
+            ("where", "flips", "masked", "detected", "time-out", "wrong", f"wrong, {CONFIDENCE:.0%} interval"),
+            [
+                (
+                    place,
+                    figures["flips"],
+                    *(f"{figures[outcome] / figures['flips']:7.2%}" for outcome in ("masked", "detected", "timeout")),
+                    f"{figures['wrong_share']:7.3%}",
+                    "{:.3%} to {:.3%}".format(*figures["wrong_interval"]),
+                )
+                for place, figures in rows
+            ],
+        )
+        print()

@@ -1,0 +1,138 @@
+"""``skinny fpga``: what a program costs on an FPGA, and a bitstream."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import Progress
+from skinny.model.assemble import Image, assemble
+from skinny.model.errors import InputError
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import parse_ring
+from skinny.model.storage import load
+from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
+
+from .common import add_command, note, print_json, print_table
+from .sim import add_core_options
+
+if TYPE_CHECKING:
+    from skinny.sim.fpga.report import Report
+
+__all__ = ["add_size_options", "read_image", "register"]
+
+DETAILS = f"""\
+Synthesis with yosys, place and route with nextpnr, all from Python packages: nothing to install. The first call of each
+tool compiles it for this machine, which takes a minute or more; results are kept in $SKINNY_CACHE or the user's cache
+folder, so that what was done once is answered at once.
+
+devices: {"; ".join(f"{device.name} ({device.title})" for device in DEVICES.values())}
+
+The core is measured alone, and behind a harness of scan registers that needs four pins; the harness is what is placed.
+Guards: signs of lost logic in the log, the number of multiplier blocks and block RAMs, and, on iCE40, the netlist
+simulated cycle by cycle against the model of the core. A failed guard is exit code 1.
+
+On ECP5 the core takes the family's own multiplier and block RAM with their registers; --inferred leaves them to yosys.
+Without --rom the core is empty, and programs are loaded over its port: new formula, same bitstream. state bits are
+those of all threads; inferences a second are those of the best seed, in the long run.
+
+JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, rom, target, core and
+with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap, effective),
+critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles;
+folder and files with -o.
+
+example:
+  $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
+  $ skinny fpga cube.skn --ring fixed:16.8 --device up5k
+  $ skinny fpga cube.skn --ring fixed:16.8 --device ecp5-25k --depth 1024 --seeds 5 -o cube
+"""
+
+
+def add_size_options(parser: argparse.ArgumentParser) -> None:
+    """What the core shall have; by default what the program needs."""
+    parser.add_argument("--depth", metavar="N", type=int, help="words of the program memory (default: as needed)")
+    parser.add_argument("--inputs", metavar="N", type=int, help="words of an input vector at most (default: as needed)")
+    parser.add_argument("--weights", metavar="N", type=int, help="weights at most (default: as needed)")
+    parser.add_argument("--no-attention", dest="attention", action="store_false", help="no attention unit")
+    parser.add_argument("--no-check", dest="check", action="store_false", help="no check unit")
+    parser.add_argument("--rom", action="store_true", help="program and weights are part of the design")
+
+
+def read_image(args: argparse.Namespace) -> Image:
+    """The program, assembled for a core of the size that the options give."""
+    program = load(args.program)
+    sizes = {name: getattr(args, name) for name in ("depth", "inputs", "weights") if getattr(args, name) is not None}
+    given = {"threads": args.threads, "attention": args.attention, "check": args.check, **sizes}
+    return assemble(program, CoreConfig.fit(program, parse_ring(args.ring), **given))
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "fpga", execute, "area, frequency and bitstream on an FPGA", DETAILS)
+    add_core_options(parser)
+    parser.add_argument("--device", required=True, metavar="DEVICE", help=", ".join(DEVICES))
+    parser.add_argument("--seeds", metavar="N", type=int, default=3, help="runs of place and route (default: 3)")
+    parser.add_argument("--freq", metavar="MHZ", type=float, help="what place and route aims at")
+    parser.add_argument("--inferred", action="store_true", help="generic parts instead of the family's own")
+    add_size_options(parser)
+    parser.add_argument(
+        "--gate-level", action=argparse.BooleanOptionalAction, help="simulate the netlist (default: on iCE40)"
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", help="write Verilog, netlist, reports and a bitstream")
+
+
+def execute(args: argparse.Namespace) -> None:
+    device = find_device(args.device)
+    if not 1 <= args.seeds <= 1000:
+        raise InputError(f"the number of seeds must be 1 to 1000, not {args.seeds}")
+    if args.freq is not None and not 1 <= args.freq <= 1000:
+        raise InputError(f"the frequency must be 1 to 1000 MHz, not {args.freq:g}")
+    gate_level = device.family is ICE40 if args.gate_level is None else args.gate_level
+    image = read_image(args)
+
+    # Loaded here, because other commands do not need Amaranth.
+    from skinny.sim.fpga.report import Design, implement, write_design
+    from skinny.sim.fpga.tools import prepare
+
+    for tool in device.tools:
+        prepare(tool, note)
+    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(f"{device.name}: synthesis", total=2 + args.seeds + gate_level)
+        report = implement(
+            Design(image, device, rom=args.rom, inferred=args.inferred),
+            range(1, args.seeds + 1),
+            frequency=args.freq,
+            gate_level=gate_level,
+            done=lambda what: progress.update(task, advance=1, description=f"{device.name}: {what}"),
+        )
+    files = [] if args.output is None else write_design(report, args.output)
+    if args.json:
+        print_json(report.as_dict() | ({"folder": args.output, "files": files} if files else {}))
+    else:
+        _show(device, report)
+        if files:
+            print(f"{args.output}: {', '.join(files)}")
+
+
+def _show(device: Device, report: Report) -> None:
+    answer = report.as_dict()
+    names = {"lut4": "LUT4", "ff": "FF", "carry": "carry", "dsp": "DSP", "block_ram": "block RAM", "lut_ram": "LUT RAM"}
+    parts = ("core", "with_harness")
+    rows = [(names[name], *(answer[part][name] for part in parts)) for name in names]
+    print_table((device.title, "core alone", "with harness"), rows)
+    mhz = answer["mhz"]
+    print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {len(mhz['seeds'])} seeds")
+    if mhz["cap"] is not None:
+        print(
+            f"nextpnr knows no timing for the multiplier block SB_MAC16; the data sheet allows it {mhz['cap']:g} MHz, "
+            f"so {mhz['effective']:.1f} MHz count"
+        )
+    print(f"critical path: {answer['critical_path']['words']}")
+    print(
+        f"{answer['cycles_per_inference']:,.2f} cycles an inference, "
+        f"{answer['inferences_per_second']:,.0f} inferences a second"
+    )
+    print(f"{answer['state_bits']:,} state bits, {answer['program_bits']:,} program bits")
+    if answer["gate_level_cycles"] is not None:
+        print(f"gate level: {answer['gate_level_cycles']:,} cycles of the netlist match the model")

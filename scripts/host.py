@@ -1,0 +1,136 @@
+"""``skinny host``: a board at a serial port, told what to run."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from skinny.model.assemble import Image, assemble
+from skinny.model.errors import CheckError, InputError
+from skinny.model.host import Host, Status
+from skinny.model.link import seal
+from skinny.model.rings import Boolean
+from skinny.model.storage import load
+
+from .board import add_baud_option
+from .common import add_command, note, print_json, print_table, readable
+from .inputs import read_inputs
+
+if TYPE_CHECKING:
+    from skinny.model.program import Program
+
+__all__ = ["register"]
+
+DETAILS = """\
+  info            what the board is, which program it holds (by its seal), whether a fault was met
+  load PROGRAM    put a program into the core; nothing is sent if it is there
+  run PROGRAM     load it, send the inputs, read the results
+  reset           reset the core; what it holds stays
+
+The board says which ring and sizes its core has; a program that does not fit is refused. Lost and garbled bytes are
+made good; when the board does not answer any more, or a run met a fault, the exit code is 1.
+
+JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated); for
+load and run also program, words, loaded (whether it had to be sent); for run also results (a list of values for each
+name), faults (numbers of the inferences that met one, from 1) and seconds.
+
+example:
+  $ skinny host /dev/ttyUSB1 info
+  $ skinny host /dev/ttyUSB1 run cube.skn --inputs a=1,b=2
+  $ skinny host /dev/ttyUSB1 run cube.skn --inputs values.csv --json
+"""
+ACTIONS = ("info", "load", "run", "reset")
+SHOWN = 20
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "host", execute, "run programs on a board at a serial port", DETAILS)
+    parser.add_argument("port", metavar="PORT", help="the serial port, like /dev/ttyUSB1 or COM3")
+    parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help="info, load, run or reset")
+    parser.add_argument("program", metavar="PROGRAM", nargs="?", help="a .skn or .npz file, for load and run")
+    parser.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    add_baud_option(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from skinny.sim.port import SerialPort  # here, because other commands need no serial port
+
+    if (args.program is None) != (args.action in ("info", "reset")):
+        raise InputError(f"{args.action} takes {'a' if args.program is None else 'no'} program")
+    if args.inputs is not None and args.action != "run":
+        raise InputError(f"{args.action} takes no --inputs")
+    program = None if args.program is None else load(args.program)
+    with SerialPort(args.port, args.baud) as port:
+        host = Host(port)
+        status = host.open() if args.action == "reset" else host.status()
+        answer: dict[str, Any] = {}
+        if program is not None:
+            image = assemble(program, status.device.config)
+            answer = {"program": args.program, "words": len(image), "loaded": status.seal != seal(image)}
+            if args.action == "run":
+                answer |= _run(host, program, image, args.inputs)
+            else:
+                host.load(image)
+            status = host.status()
+        answer = _described(status) | answer | {"lost": host.lost}
+    _report(args, answer)
+    if faults := answer.get("faults"):
+        raise CheckError(f"{len(faults):,} inferences met a fault, the first is number {faults[0]}")
+
+
+def _described(status: Status) -> dict[str, Any]:
+    device = status.device
+    names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "lanes")
+    return {
+        "board": device.board,
+        "clock_mhz": device.clock / 1e6,
+        "ring": device.config.ring.name,
+        "seal": status.seal,
+        "fault": status.fault,
+        "busy": status.busy,
+        "core": {name: getattr(device.config, name) for name in names},
+    }
+
+
+def _run(host: Host, program: Program, image: Image, given: str | None) -> dict[str, Any]:
+    config = image.config
+    ring = config.ring
+    elements = read_inputs(given, program.inputs, ring)
+    vectors = config.pack(elements)
+    if not program.inputs:
+        vectors = np.zeros((len(vectors), 1), dtype=np.uint64)
+    before = perf_counter()
+    found = host.run(image, vectors)
+    seconds = perf_counter() - before
+    values = config.unpack(found.words, len(elements))
+    results = {
+        name: [readable(ring.decode(element), name) for element in column]
+        for name, column in zip(image.outputs, values.T, strict=True)
+    }
+    # A vector of the Boolean ring holds many inferences; its fault is one of them all.
+    faulty = np.repeat(found.faults.any(axis=1), config.lanes if isinstance(ring, Boolean) else 1)[: len(elements)]
+    return {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
+
+
+def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
+    if args.json:
+        print_json(answer)
+        return
+    if args.action == "run":
+        results = answer["results"]
+        rows = list(zip(*results.values(), strict=True))
+        print_table(("row", *results), [(number, *row) for number, row in enumerate(rows[:SHOWN], 1)])
+        if len(rows) > SHOWN:
+            note(f"{len(rows) - SHOWN:,} more rows; --json gives all")
+        print(f"\n{len(rows):,} inferences in {answer['seconds']:.2f} s")
+    elif args.action == "load":
+        print(f"{args.program}: {answer['words']:,} words, {'loaded' if answer['loaded'] else 'was there already'}")
+    else:
+        core = ", ".join(f"{name} {int(value)}" for name, value in answer["core"].items())
+        print(f"{answer['board']}, {answer['clock_mhz']:g} MHz, {answer['ring']}: {core}")
+        held = f"holds a program with the seal {answer['seal']:08x}" if answer["seal"] else "holds no complete program"
+        print(held + (", a fault was met" if answer["fault"] else "") + (", running" if answer["busy"] else ""))
+    if answer["lost"]:
+        note(f"{answer['lost']:,} requests had to be repeated")

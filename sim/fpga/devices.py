@@ -1,0 +1,125 @@
+"""The devices of the flow: what they hold, and how the tools are told about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skinny.model.errors import InputError
+
+__all__ = ["DEVICES", "ECP5", "ICE40", "Device", "Family", "find_device"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """What devices of one make share.
+
+    ``operand`` and ``product``: bits of a multiplier block's operands, and of the narrowest product for which yosys
+    takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the file that place and route writes and
+    that ``pack`` makes a bitstream of. ``target`` are the parts that the core has for the family.
+    """
+
+    name: str
+    place: str
+    pack: str
+    placed: tuple[str, str]
+    operand: int
+    product: int
+    shapes: tuple[tuple[int, int], ...]
+    target: str = "generic"
+
+
+ICE40 = Family(
+    name="ice40",
+    place="nextpnr-ice40",
+    pack="icepack",
+    placed=("--asc", "design.asc"),
+    operand=16,
+    product=11,
+    shapes=((16, 256), (8, 512), (4, 1024), (2, 2048)),
+)
+ECP5 = Family(
+    name="ecp5",
+    place="nextpnr-ecp5",
+    pack="ecppack",
+    placed=("--textcfg", "design.config"),
+    operand=18,
+    product=2,
+    shapes=((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)),
+    target="ecp5",
+)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One FPGA.
+
+    ``synth`` is the command of yosys, ``place`` the options of nextpnr. ``frequency`` (MHz) is what place and route
+    aims at unless told otherwise: a little more than is reached, so that it does its best. ``multipliers`` and
+    ``block_rams`` are what there is; without multiplier blocks products are made of LUTs. ``cap`` (MHz) is what the
+    data sheet allows the multiplier block, where nextpnr knows no timing for it.
+    """
+
+    name: str
+    title: str
+    family: Family
+    synth: str
+    place: tuple[str, ...]
+    frequency: float
+    multipliers: int
+    block_rams: int
+    cap: float | None = None
+
+    @property
+    def tools(self) -> tuple[str, str, str]:
+        """Synthesis, place and route, bitstream."""
+        return ("yosys", self.family.place, self.family.pack)
+
+
+def _ecp5(size: str, package: str, multipliers: int, block_rams: int) -> Device:
+    return Device(
+        name=f"ecp5-{size}",
+        title=f"Lattice ECP5-{size} {package}, speed 6",
+        family=ECP5,
+        synth="synth_ecp5",
+        place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained"),
+        frequency=200,
+        multipliers=multipliers,
+        block_rams=block_rams,
+    )
+
+
+DEVICES = {
+    device.name: device
+    for device in (
+        Device(
+            name="up5k",
+            title="Lattice iCE40 UP5K SG48",
+            family=ICE40,
+            synth="synth_ice40 -device u -dsp",
+            place=("--up5k", "--package", "sg48", "--pcf-allow-unconstrained"),
+            frequency=50,
+            multipliers=8,
+            block_rams=30,
+            cap=50,
+        ),
+        Device(
+            name="hx8k",
+            title="Lattice iCE40 HX8K CT256",
+            family=ICE40,
+            synth="synth_ice40 -device hx",
+            place=("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
+            frequency=100,
+            multipliers=0,
+            block_rams=32,
+        ),
+        _ecp5("25k", "CABGA256", 28, 56),
+        _ecp5("85k", "CABGA756", 156, 208),
+    )
+}
+
+
+def find_device(name: str) -> Device:
+    """The device called ``name``."""
+    if name not in DEVICES:
+        raise InputError(f"unknown device {name!r}: there are {', '.join(DEVICES)}")
+    return DEVICES[name]

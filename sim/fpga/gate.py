@@ -1,0 +1,65 @@
+"""Gate level: the netlist of a core runs the bench of its RTL, and is compared with the cycle model in every cycle.
+
+The netlist that is simulated is that of :class:`~skinny.hdl.export.Pins` with the port ``retire``, made by the same
+script as the one on the device but for that port: what every instruction computes is seen, not only results. The cells
+are yosys' own models, which exist for iCE40.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from skinny.hdl.core import Core
+from skinny.hdl.export import TOP, Pins
+from skinny.model.assemble import Image
+from skinny.model.errors import InputError
+from skinny.model.rings import Boolean
+
+from ..bench import Load, Reset, Run, Step, run_steps
+from ..build import build_bench, missing_tools
+from ..check import Stimulus, random_elements, random_stimulus
+from .devices import ICE40, Device
+from .expected import Expected
+from .synth import Netlist, synthesise
+from .tools import share
+
+__all__ = ["expect_gate_level", "gate_bench", "gate_netlist", "simulate_netlist"]
+
+#: Cycles after which a simulation has shown enough; a second passes about ten thousand.
+ENOUGH = 20_000
+
+
+def expect_gate_level(device: Device) -> None:
+    """Raise :exc:`InputError` if netlists of ``device`` cannot be simulated."""
+    if device.family is not ICE40:
+        raise InputError(f"there is no gate-level simulation for {device.name}, only for iCE40")
+    if missing := missing_tools():
+        raise InputError(f"{missing}: the netlist cannot be simulated, --no-gate-level goes without")
+
+
+def gate_netlist(core: Core, device: Device, expected: Expected | None = None) -> Netlist:
+    """The netlist of ``core`` with all its pins."""
+    return synthesise(Pins(core), TOP, device, expected)
+
+
+def gate_bench(netlist: Netlist) -> Path:
+    """The simulator of ``netlist``, for :func:`skinny.sim.bench.run_bench`."""
+    cells = share("yosys") / "ice40" / "cells_sim.v"
+    text = (netlist.folder / "netlist.v").read_text() + cells.read_text()
+    # All wires of a flat netlist are in its top module, so only the ports are shown. Few cycles are simulated: to
+    # compile quickly is worth more than to run fast.
+    return build_bench(text, netlist.top, ports=netlist.ports, level="-O0")
+
+
+def simulate_netlist(netlist: Netlist, image: Image, *, rom: bool = False) -> int:
+    """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; the number of cycles that
+    were compared. The first difference to the cycle model is a :exc:`CheckError`."""
+    config = image.config
+    rng = np.random.default_rng(1)
+    batches = max(2, min(16, ENOUGH // (2 * len(image) * config.threads)))
+    rows = batches * config.threads * (config.lanes if isinstance(config.ring, Boolean) else 1)
+    vectors = config.pack(random_elements(rng, config.ring, (rows, image.vector)))
+    steps: list[Step] = [Reset(), *([] if rom else [Load(image)])]
+    steps += [Run(Stimulus.steady(image, vectors)), Run(random_stimulus(rng, image, vectors, 0.3, 0.3, 0.3))]
+    return sum(record.cycles for record in run_steps(gate_bench(netlist), steps))

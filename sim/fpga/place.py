@@ -1,0 +1,134 @@
+"""Place and route with nextpnr: several seeds side by side, and the critical path in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skinny.model.errors import InputError
+
+from ..build import cached
+from .devices import Device
+from .path import CriticalPath, critical_path
+from .synth import Netlist
+from .tools import run_tool, tool_version
+
+__all__ = ["Placement", "Routed", "cores", "pack", "place", "place_seed"]
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Routed:
+    """One seed's result, in a folder: ``report.json``, ``nextpnr.log`` and what the bitstream is made of."""
+
+    folder: Path
+    seed: int
+
+    @property
+    def report(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "report.json").read_text())
+        return found
+
+    @property
+    def frequency(self) -> float:
+        """MHz, of the slowest clock."""
+        return float(min(clock["achieved"] for clock in self.report["fmax"].values()))
+
+    @property
+    def utilisation(self) -> dict[str, tuple[int, int]]:
+        """Of each kind of place on the device that is used: how many are, and how many there are."""
+        return {
+            name: (count["used"], count["available"])
+            for name, count in self.report["utilization"].items()
+            if count["used"]
+        }
+
+    @property
+    def path(self) -> CriticalPath:
+        return critical_path(self.report, json.loads((self.folder / "types.json").read_text()))
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The results of all seeds."""
+
+    seeds: tuple[Routed, ...]
+
+    @property
+    def best(self) -> Routed:
+        return max(self.seeds, key=lambda routed: routed.frequency)
+
+    @property
+    def median(self) -> float:
+        """MHz."""
+        return statistics.median(routed.frequency for routed in self.seeds)
+
+
+def place(
+    netlist: Netlist,
+    device: Device,
+    seeds: Sequence[int],
+    frequency: float | None = None,
+    done: Callable[[Routed], None] = lambda routed: None,
+) -> Placement:
+    """Place and route with every seed, as many at a time as there are processors; ``frequency`` (MHz) is what to aim
+    at, ``done`` is told of each result. A seed that fails is an :exc:`InputError`."""
+    with ThreadPoolExecutor(cores()) as pool:
+        tasks = [pool.submit(place_seed, netlist, device, seed, frequency) for seed in seeds]
+        try:
+            for task in as_completed(tasks):
+                done(task.result())
+        finally:
+            for task in tasks:
+                task.cancel()
+    return Placement(tuple(task.result() for task in tasks))
+
+
+def place_seed(netlist: Netlist, device: Device, seed: int, frequency: float | None = None) -> Routed:
+    """Place and route ``netlist`` on ``device``, unless that was done before."""
+    options = (
+        *device.place,
+        *("--json", "netlist.json", "--seed", str(seed), "--freq", f"{frequency or device.frequency:g}"),
+        *("--timing-allow-fail", "--report", "report.json", *device.family.placed),
+    )
+    content = (netlist.folder / "netlist.json").read_bytes()
+
+    def make(folder: Path) -> None:
+        (folder / "netlist.json").write_bytes(content)
+        done = run_tool(device.family.place, options, folder)
+        if done.code:
+            fits = (
+                "does not fit: " if re.search("Unable to (find a placement|place)|no BELs remaining", done.log) else ""
+            )
+            raise InputError(f"{device.name}, seed {seed}: {fits}{done.complaint}")
+        (folder / "nextpnr.log").write_text(done.log)
+        (folder / "types.json").write_text(json.dumps(netlist.types))
+        (folder / "netlist.json").unlink()
+
+    return Routed(cached(["place", tool_version(device.family.place), *options, content], make), seed)
+
+
+def pack(routed: Routed, device: Device) -> bytes:
+    """The bitstream."""
+    placed = device.family.placed[1]
+
+    def make(folder: Path) -> None:
+        (folder / placed).write_bytes(content)
+        done = run_tool(device.family.pack, [placed, "design.bit"], folder)
+        if done.code:
+            raise InputError(f"{device.name}: no bitstream: {done.complaint}")
+
+    content = (routed.folder / placed).read_bytes()
+    made = cached(["pack", tool_version(device.family.pack), content], make)
+    return (made / "design.bit").read_bytes()

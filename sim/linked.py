@@ -1,0 +1,79 @@
+"""A simulated board at the end of a simulated serial line: a :class:`skinny.model.window.Channel`.
+
+What is verilated is all of a board but its pins and clock; the host's end of the line is bits in time (``linked.cpp``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from functools import cache
+from pathlib import Path
+
+from skinny.hdl.export import to_verilog
+from skinny.hdl.linked import LinkedCore
+from skinny.model.assemble import Image
+from skinny.model.link import Device
+
+from .build import build_library
+
+__all__ = ["SimulatedBoard"]
+
+TOP = "skinny_board"
+
+
+@cache
+def _library(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    handle, integer = ctypes.c_void_p, ctypes.c_int64
+    for name, arguments, result in (
+        ("open", [ctypes.c_double], handle),
+        ("close", [handle], None),
+        ("cycles", [handle], integer),
+        ("write", [handle, ctypes.c_char_p, integer], None),
+        ("run", [handle, integer], ctypes.c_int32),
+        ("reset", [handle, integer], None),
+        ("disturb", [handle, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32], None),
+    ):
+        function = getattr(library, f"board_{name}")
+        function.argtypes, function.restype = arguments, result
+    return library
+
+
+class SimulatedBoard:
+    """``divisor`` are the board's cycles a bit, ``bit`` the host's (the same by default). Time is that of the board's
+    clock. With ``image`` that is what the core holds from the beginning."""
+
+    def __init__(
+        self, device: Device, image: Image | None = None, *, divisor: int = 4, bit: float | None = None
+    ) -> None:
+        verilog = to_verilog(LinkedCore(device, image, divisor), TOP)
+        harness = (Path(__file__).parent / "linked.cpp").read_text()
+        self._library = _library(build_library(verilog, TOP, harness))
+        self._board = ctypes.c_void_p(self._library.board_open(divisor if bit is None else bit))
+        self._clock = device.clock
+        weakref.finalize(self, self._library.board_close, self._board)
+        self.reset()
+
+    @property
+    def cycles(self) -> int:
+        """Cycles since the beginning."""
+        return int(self._library.board_cycles(self._board))
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes for the line."""
+        self._library.board_write(self._board, data, len(data))
+
+    def read(self, seconds: float) -> bytes:
+        """Run until a byte has come, or for so long."""
+        byte = self._library.board_run(self._board, round(seconds * self._clock))
+        return b"" if byte < 0 else bytes([byte])
+
+    def reset(self, cycles: int = 1) -> None:
+        """Hold reset for so many cycles. Bytes that come meanwhile are lost."""
+        self._library.board_reset(self._board, cycles)
+
+    def disturb(self, seed: int, chance: float, longest: int) -> None:
+        """From now on, in each cycle and each direction, the line is inverted with this chance for 1 to ``longest``
+        cycles."""
+        self._library.board_disturb(self._board, seed, round(chance * (1 << 32)), longest)

@@ -1,0 +1,84 @@
+"""Every bit of state of an exported core: its registers and memories, found in the Verilog and made reachable."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["MEMORIES", "PLACES", "Element", "expose"]
+
+MODULE = re.compile(r"^module (\S+) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)
+#: Registers, and words of a memory with their index, are what a clocked block assigns.
+ASSIGNED = re.compile(r"^ +(\\\S+ |\w+)(\[.*\])? *<= ", re.MULTILINE)
+PUBLIC = " /*verilator public_flat_rw*/"
+
+#: What an element serves, by the first pattern that its path matches; a memory's path ends in ``[]``.
+_PATTERNS = (
+    (r"\.program\.memory\[\]", "program memory"),
+    (r"\.weights\.memory\[\]", "weight memory"),
+    (r"\.inputs\.memory\.memory\[\]", "input memory"),
+    (r"\.results\.memory\.memory\[\]", "result FIFO"),
+    (r"guard|echo|numbering|parity|alarm|cleared", "guard"),
+    (r"\.(program|weights|memory)\.", "memory outputs"),
+    (r"\.datapath\.r\d+_\d+$", "registers R"),
+    (r"\.datapath\.sum_\d+$", "accumulator S"),
+    (r"\.arithmetic\.", "multiply-add"),
+    (r"\.datapath\.(x1|w1|w2|s2|scalar|held)", "operands"),
+    (r"\.datapath\.(write|start|clear)", "write-back"),
+    (r"differs|stain|core\.fault", "check"),
+    (r"control|core\.(f3_)?word", "instructions"),
+    (r"\.sequencer\.|waiting|behind|drained", "sequencer"),
+    (r"\.inputs\.", "input control"),
+    (r"\.results\.", "FIFO control"),
+    (r"\.store\.", "start and settings"),
+    (r"", "tags"),
+)
+#: In the order of a table: from control to data, then checking, memories last.
+PLACES = (
+    *("sequencer", "tags", "instructions", "input control", "FIFO control", "start and settings"),
+    *("memory outputs", "operands", "multiply-add", "write-back", "registers R", "accumulator S", "check", "guard"),
+    *("program memory", "weight memory", "input memory", "result FIFO"),
+)
+MEMORIES = PLACES[-4:]
+
+
+class Element(NamedTuple):
+    """A register, or a memory of ``words`` words, of ``bits`` bits each. ``scope`` and ``name`` are those of the
+    simulation, ``place`` says what it serves."""
+
+    scope: str
+    name: str
+    bits: int
+    words: int
+    place: str
+
+
+def expose(verilog: str, width: int) -> tuple[str, list[Element]]:
+    """The text with all state readable and writable from C++, and what there is. ``width``: registers of a thread."""
+    modules = {found[1].removeprefix("\\"): found[0] for found in MODULE.finditer(verilog)}
+    elements = []
+    for scope, body in modules.items():
+        text = body
+        for raw in dict.fromkeys(found[1] for found in ASSIGNED.finditer(body)):
+            name = raw.strip()
+            declared = re.compile(
+                rf"^( *(?:output )?reg (?:\[(\d+):0\] )?{re.escape(name)}) ?( \[(\d+):0\])?(?= *[;=])", re.MULTILINE
+            )
+            found = declared.search(text)
+            if found is None:
+                raise ValueError(f"no declaration of {name} in {scope}")
+            bits, words = int(found[2] or 0) + 1, int(found[4] or 0) + 1
+            # Verilator drops the escape of a plain word (a keyword, say).
+            name = name[1:] if re.fullmatch(r"\\\w+", name) else raw
+            text = declared.sub(lambda m: f"{m[1]} {m[3] or ''}{PUBLIC}", text, count=1)
+            elements.append(Element(scope, name, bits, words, _place(scope, name, bool(found[3]), width)))
+        verilog = verilog.replace(body, text)
+    return verilog, elements
+
+
+def _place(scope: str, name: str, memory: bool, width: int) -> str:
+    name = name.strip().removeprefix("\\")
+    if (register := re.fullmatch(r"r(\d+)_(\d+)", name)) and int(register[1]) == width:
+        name = f"sum_{register[2]}"
+    path = f"{scope}.{name}{'[]' * memory}"
+    return next(place for pattern, place in _PATTERNS if re.search(pattern, path))

@@ -1,0 +1,127 @@
+"""``skinny host`` at a pseudo-terminal, with the simulated board behind it."""
+
+import dataclasses
+import json
+import os
+import select
+import threading
+import tty
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from skinny.model.assemble import assemble
+from skinny.model.host import Host
+from skinny.model.isa import CoreConfig
+from skinny.model.link import Device, seal
+from skinny.model.rings import FixedPoint
+from skinny.model.storage import loads
+from skinny.scripts import host
+from skinny.sim.linked import SimulatedBoard
+
+DEVICE = Device(CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6), "simulated", 24_000_000)
+
+
+@contextmanager
+def terminal(board):
+    """The name of a terminal that ``board`` listens at."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            if select.select([master], [], [], 0.01)[0]:
+                board.write(os.read(master, 4096))
+            while found := board.read(0.001):
+                os.write(master, found)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield os.ttyname(slave)
+    finally:
+        stop.set()
+        thread.join()
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.fixture(scope="module")
+def board():
+    return SimulatedBoard(DEVICE)
+
+
+@pytest.fixture
+def port(board):
+    with terminal(board) as name:
+        yield name
+
+
+def test_load_run_info_reset(folder, skinny, answer, port):
+    image = assemble(loads((folder / "p.skn").read_text()), DEVICE.config)
+    (folder / "x.csv").write_text("a,b\n1,2\n0.5,-3\n" + "0.25,4\n" * 30)
+    assert answer("host", port, "reset")["board"] == "simulated"
+    first = answer("host", port, "load", "p.skn")
+    assert (first["loaded"], first["words"], first["seal"]) == (True, len(image), seal(image))
+    found = answer("host", port, "run", "p.skn", "--inputs", "x.csv")
+    # 2·a·b - 3/4 and a, by hand.
+    assert found["results"] == {"y": [3.25, -3.75] + [1.25] * 30, "z": [1, 0.5] + [0.25] * 30}
+    assert (found["loaded"], found["faults"], found["lost"], found["ring"]) == (False, [], 0, "fixed:16.8")
+    info = answer("host", port, "info")
+    assert info["core"] == {
+        **{"width": 3, "threads": 4, "depth": 64, "inputs": 5, "weights": 6},
+        **{"attention": True, "check": True, "fifo": 64, "lanes": 32},
+    }
+    code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2")
+    assert (code, err) == (0, "")
+    assert [line.split() for line in out.splitlines()[:3:2]] == [["row", "y", "z"], ["1", "3.25", "1.0"]]
+    code, out, _ = skinny("host", port, "info")
+    assert code == 0
+    assert out.startswith("simulated, 24 MHz, fixed:16.8: width 3, threads 4")
+    assert f"holds a program with the seal {seal(image):08x}" in out
+
+
+def test_a_program_that_does_not_fit(folder, skinny, port):
+    (folder / "wide.skn").write_text("skinny 1\nwidth 4\nstart 0 1 0 0\ninputs a\nR3 += a*R1\nemit y = R3\nend\n")
+    code, out, err = skinny("host", port, "run", "wide.skn", "--inputs", "a=1")
+    assert (code, out, err) == (2, "", "skinny: error: 4 registers do not fit the width 3\n")
+
+
+def test_faults_are_a_failed_check(skinny, port, monkeypatch):
+    # A word that means nothing in front of the program, as a broken assembler might put it there.
+    def broken(program, config):
+        image = assemble(program, config)
+        return dataclasses.replace(image, words=np.concatenate([np.zeros(1, dtype=np.uint64), image.words]))
+
+    monkeypatch.setattr(host, "assemble", broken)
+    code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2", "--json")
+    assert (code, json.loads(out)["faults"], json.loads(out)["fault"]) == (1, [1], True)
+    assert err == "skinny: error: check failed: 1 inferences met a fault, the first is number 1\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("no-such-port", "info"), "the port no-such-port cannot be opened (No such file or directory)"),
+        (("p.skn", "info"), "the port p.skn cannot be opened (it is no serial port of this speed)"),
+        (("x", "run"), "run takes a program"),
+        (("x", "reset", "p.skn"), "reset takes no program"),
+        (("x", "load", "p.skn", "--inputs", "a=1"), "load takes no --inputs"),
+        (("x", "load", "q.skn"), "q.skn: cannot be read (No such file or directory)"),
+    ],
+)
+def test_bad_requests(skinny, words, message):
+    assert skinny("host", *words) == (2, "", f"skinny: error: {message}\n")
+
+
+def test_a_port_without_a_board(skinny, monkeypatch):
+    monkeypatch.setattr(host, "Host", lambda port: Host(port, seconds=0.01, attempts=3))
+    master, slave = os.openpty()
+    try:
+        code, out, err = skinny("host", os.ttyname(slave), "info")
+    finally:
+        os.close(master)
+        os.close(slave)
+    message = "skinny: error: check failed: no answer from the board (3 requests in a row)\n"
+    assert (code, out, err) == (1, "", message)
