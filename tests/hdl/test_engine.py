@@ -1,5 +1,7 @@
 """The parallel engine as a component: its ports, and the fold alone against the golden fold."""
 
+import gc
+
 import numpy as np
 import pytest
 from skinny.hdl.core import Core
@@ -17,6 +19,13 @@ from skinny.sim.generate import random_program
 #: Components of which only the ports are looked at are never elaborated.
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 SMALL = {"depth": 32, "inputs": 4, "weights": 4, "check": False, "fifo": 64}
+
+
+@pytest.fixture(autouse=True)
+def collected():
+    """They are gone before the next test, which may not say so."""
+    yield
+    gc.collect()
 
 
 def engine(cores=2, **given):

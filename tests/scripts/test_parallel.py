@@ -1,5 +1,6 @@
 """``--lanes``, ``skinny bench parallel`` and ``skinny picture parallel``."""
 
+import gc
 import json
 import subprocess
 
@@ -10,7 +11,16 @@ from skinny.model.rings import PrimeField
 from skinny.model.storage import load
 from skinny.scripts import bench_parallel, sim
 
+#: An engine that is not synthesised is never elaborated.
+pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 LANES = ["--threads", "3", "--lanes", "2"]
+
+
+@pytest.fixture(autouse=True)
+def collected():
+    """They are gone before the next test, which may not say so."""
+    yield
+    gc.collect()
 
 
 def test_sim_over_a_ring_is_the_sequential_run(answer):
@@ -80,14 +90,12 @@ def small_bench(monkeypatch):
     monkeypatch.setattr(bench_parallel, "synthesise", lambda engine: next(cells))
 
 
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_bench(small_bench, answer, folder):
     one, two = answer("bench", "parallel")["lanes"]
     assert (one["speed_up"], one["times_luts"], two["times_luts"]) == (1, 1, 2.5)
     assert two["speed_up"] == one["cycles"] / two["cycles"] > 1.8
 
 
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_picture(small_bench, answer, folder):
     assert answer("picture", "parallel", "-o", "lanes.png") == {"file": "lanes.png"}
     assert (folder / "lanes.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
