@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from . import bench_fpga
 from .common import Parser, add_command, print_json, print_table
 
 __all__ = ["register"]
@@ -29,6 +30,7 @@ def register(commands: Any) -> None:
     add_command(benches, "compile", compile_times, "time and memory of the compiler on 10^5 and 10^6 leaves", DETAILS)
     add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
     add_command(benches, "sim", sim, "cycles a second of the simulators", DETAILS)
+    bench_fpga.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from skinny.hdl.core import Core
-from skinny.model.isa import Words, index_bits
-from skinny.model.rings import Boolean, FixedPoint, PrimeField
+from skinny.model.assemble import Image
+from skinny.model.isa import CoreConfig, Words, index_bits
+from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
 
-__all__ = ["Expected", "expected_cells"]
+if TYPE_CHECKING:  # estimates do without Amaranth
+    from skinny.hdl.core import Core
+
+__all__ = ["Expected", "block_rams", "count_cells", "expected_cells", "multipliers"]
 
 
 @dataclass(frozen=True)
@@ -23,17 +27,26 @@ class Expected:
 
 
 def expected_cells(core: Core, device: Device) -> Expected:
-    """For ``core`` on ``device``. All memories of a core are made of block RAM."""
-    config = core.config
+    """For ``core`` on ``device``."""
+    return count_cells(core.config, device, core.image if core.rom else None, inferred=core.target.cells is None)
+
+
+def count_cells(config: CoreConfig, device: Device, rom: Image | None, *, inferred: bool) -> Expected:
+    """For a core of ``config``, of which ``rom`` is part if there is one, on ``device``; of generic parts if
+    ``inferred``. All memories of a core are made of block RAM."""
+
+    def blocks(bits: int, depth: int) -> int:
+        return block_rams(device, bits, depth, inferred=inferred)
+
     program, weights = (config.word_bits, config.depth), (config.bits, config.weights)
     inputs = (config.bits, 2 << (index_bits(config.threads) + index_bits(config.inputs)))
     results = (config.bits + 2, config.fifo)
-    most = least = sum(_blocks(core, device, *memory) for memory in (program, weights, inputs, results))
-    if core.rom and core.image is not None:
+    most = least = sum(blocks(*memory) for memory in (program, weights, inputs, results))
+    if rom is not None:
         # Bits that are the same in all words that a memory will ever hold may be made constant.
-        for (bits, depth), words in ((program, core.image.words), (weights, core.image.weights)):
-            least += _blocks(core, device, _differing(words, depth), depth) - _blocks(core, device, bits, depth)
-    return Expected(_multipliers(core, device), range(least, most + 1))
+        for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
+            least += blocks(_differing(words, depth), depth) - blocks(bits, depth)
+    return Expected(multipliers(config.ring, device), range(least, most + 1))
 
 
 def _differing(words: Words, depth: int) -> int:
@@ -42,14 +55,14 @@ def _differing(words: Words, depth: int) -> int:
     return int(np.bitwise_or.reduce(held ^ held[0])).bit_count()
 
 
-def _blocks(core: Core, device: Device, bits: int, depth: int) -> int:
+def block_rams(device: Device, bits: int, depth: int, *, inferred: bool) -> int:
     """Block RAMs of a memory, in the best of their shapes; instantiated ones are never 36 bits wide."""
-    shapes = [(wide, deep) for wide, deep in device.family.shapes if wide <= 18 or core.target.cells is None]
+    shapes = [(wide, deep) for wide, deep in device.family.shapes if wide <= 18 or inferred]
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
 
 
-def _multipliers(core: Core, device: Device) -> range:
-    ring = core.config.ring
+def multipliers(ring: Ring, device: Device) -> range:
+    """Multiplier blocks of a product in ``ring``."""
     if not device.multipliers or isinstance(ring, Boolean):
         return range(0, 1)
     product = ring.bits + {FixedPoint: getattr(ring, "frac", 0), PrimeField: ring.bits}.get(type(ring), 0)
