@@ -103,7 +103,8 @@ class Core(wiring.Component):
         connect(m, datapath.retire, flipped(self.retire))
 
         f1_tag, f2_tag, f3_tag = (Signal(tag_layout(config), name=f"f{stage}_tag") for stage in (1, 2, 3))
-        f1_done, f2_done = Signal(), Signal()
+        f1_done = Signal()
+        f2_done = Signal()
         f3_word = Signal(word_layout(config), reset_less=True)
         m.d.sync += [
             f1_tag.eq(sequencer.tag),
@@ -118,7 +119,6 @@ class Core(wiring.Component):
             store.k.eq(store.word.k),
             decoder.word.eq(f3_word),
             inputs.last_input.eq(store.last_input),
-            inputs.next.eq(~sequencer.tag.bank),
             inputs.begin.eq(sequencer.start),
             inputs.bank.eq(f2_tag.bank),
             inputs.thread.eq(f2_tag.thread),
@@ -145,6 +145,7 @@ class Core(wiring.Component):
             self.busy.eq(sequencer.tag.live | behind),
             sequencer.full.eq(inputs.full),
             sequencer.count.eq(inputs.count),
+            sequencer.bank.eq(inputs.begun),
             sequencer.last_word.eq(store.last_word),
             sequencer.room.eq(waiting != store.batches),
         ]

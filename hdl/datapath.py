@@ -106,7 +106,8 @@ class Datapath(wiring.Component):
     def _write_back(self, m, state, s2, result, tags, controls):
         # A register takes the result, keeps its value or, at the start of a run, takes the start vector. So that one
         # LUT a bit is enough, the old value is cleared a stage earlier (the register's own reset), the start vector is
-        # gated a stage earlier (likewise), and both are joined by OR.
+        # gated a stage earlier (likewise), and both are joined by OR. A single thread has no stage earlier; but there
+        # the register's own enable and, if the start vector is constant, its reset do everything.
         end = self.config.threads + 1
         restart = tags[0].first | controls[end - 1].restart
         for index, places in enumerate(state):
@@ -117,21 +118,21 @@ class Datapath(wiring.Component):
             m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]
             old = places[-1]
-            if self.config.threads > 1:
-                with m.If(begin):
-                    m.d.sync += old.eq(0)
-            else:
+            new = Mux(write, result, old)
+            if self.config.threads == 1:
                 clear = Signal(reset_less=True, name=f"clear{index}")
                 m.d.sync += clear.eq(begin)
-                old = Mux(clear, 0, old)
-            new = Mux(write, result, old)
-            if not is_sum:
-                start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
-                m.d.sync += start.eq(Mux(begin, self.start[index], 0))
-                new = new | start
+                new = Mux(clear, 0 if is_sum else self.start[index], new)
             else:
-                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
+                with m.If(begin):
+                    m.d.sync += old.eq(0)
+                if not is_sum:
+                    start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
+                    m.d.sync += start.eq(Mux(begin, self.start[index], 0))
+                    new = new | start
             m.d.sync += places[0].eq(new)
+            if is_sum:
+                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
 
     def _differs(self, m, here):
         """Whether the registers differ from the start vector, for the thread at the last stage."""

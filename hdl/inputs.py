@@ -27,16 +27,18 @@ class InputBuffer(wiring.Component):
     i : In(stream of input_layout)
     last_input : In
         Words of a vector, less one.
-    next, full, count : In, Out, Out
-        The bank to be read next; whether it holds a batch that was not begun; the last thread of that.
+    full, count : Out
+        There is a batch that was not begun; its last thread.
     begin : In(1)
-        The batch in bank ``next`` is begun.
+        That batch is begun.
+    begun : Out(1)
+        The bank of the batch that was begun last.
     bank, thread, u : In
         What to read.
     x : Out(bits)
         The input, two cycles later (block RAM and its output register).
     release : In(1)
-        Bank ``bank`` is read no more.
+        The oldest batch that was begun is read no more.
     """
 
     def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
@@ -49,8 +51,8 @@ class InputBuffer(wiring.Component):
                 "last_input": In(index_bits(config.inputs)),
                 "full": Out(1),
                 "count": Out(thread),
-                "next": In(1),
                 "begin": In(1),
+                "begun": Out(1),
                 "bank": In(1),
                 "thread": In(thread),
                 "u": In(index_bits(config.inputs)),
@@ -71,45 +73,48 @@ class InputBuffer(wiring.Component):
             self.x.eq(memory.data),
         ]
 
-        # A bank is occupied until it is read no more, but its batch is begun once: a short program may be through both
-        # banks before the first is released.
-        occupied = Signal(2)
-        full = Signal(2)
+        # How many batches, modulo 4, came in and were begun; the lowest bit is the bank of the next one.
+        filled = Signal(2)
+        taken = Signal(2)
+        # One bank or both are in use, from the end of a batch to its release: a short program may have begun both.
+        one = Signal()
+        both = Signal()
         counts = [Signal.like(self.count, reset_less=True, name=f"count{bank}") for bank in range(2)]
         m.d.comb += [
-            self.full.eq(full.bit_select(self.next, 1)),
-            self.count.eq(Mux(self.next, counts[1], counts[0])),
+            self.full.eq(filled != taken),
+            self.count.eq(Mux(taken[0], counts[1], counts[0])),
+            self.begun.eq(~taken[0]),
         ]
+        m.d.sync += taken.eq(taken + self.begin)
 
-        bank = Signal()
         thread = Signal.like(self.thread)
         u = Signal.like(self.u)
         accept = Signal()
         vector_end = Signal()
         batch_end = Signal()
         m.d.comb += [
-            self.i.ready.eq(~occupied.bit_select(bank, 1)),
+            self.i.ready.eq(~both),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == config.threads - 1))),
             memory.write.eq(accept),
-            memory.write_addr.eq(Cat(u, thread, bank)),
+            memory.write_addr.eq(Cat(u, thread, filled[0])),
             memory.write_data.eq(self.i.p.data),
+        ]
+        m.d.sync += [
+            one.eq(batch_end | (one & (both | ~self.release))),
+            both.eq(~self.release & (both | (one & batch_end))),
         ]
         with m.If(vector_end):
             m.d.sync += u.eq(0)
         with m.Elif(accept):
             m.d.sync += u.eq(u + 1)
         with m.If(batch_end):
-            m.d.sync += [thread.eq(0), bank.eq(~bank)]
+            m.d.sync += [thread.eq(0), filled.eq(filled + 1)]
         with m.Elif(vector_end):
             m.d.sync += thread.eq(thread + 1)
-
-        for which in range(2):
-            with m.If(batch_end & (bank == which)):
-                m.d.sync += [occupied[which].eq(1), full[which].eq(1), counts[which].eq(thread)]
-            with m.If(self.begin & (self.next == which)):
-                m.d.sync += full[which].eq(0)
-            with m.If(self.release & (self.bank == which)):
-                m.d.sync += occupied[which].eq(0)
+        # While a bank is being filled its count follows, so that the last thread is there at the end.
+        for bank, count in enumerate(counts):
+            with m.If(self.i.ready & (filled[0] == bank)):
+                m.d.sync += count.eq(thread)
         return m

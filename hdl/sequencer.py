@@ -33,7 +33,9 @@ class Sequencer(wiring.Component):
     Members
     -------
     full, count : In
-        The next input bank holds a batch; its last thread.
+        There is a batch to begin; its last thread.
+    bank : In(1)
+        The input bank of the batch that was begun last.
     room : In(1)
         The results of one more batch have room.
     hold : In(1)
@@ -54,6 +56,7 @@ class Sequencer(wiring.Component):
             {
                 "full": In(1),
                 "count": In(index_bits(config.threads)),
+                "bank": In(1),
                 "room": In(1),
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
@@ -68,14 +71,15 @@ class Sequencer(wiring.Component):
         tag = self.tag
         live = Signal()
         valid = Signal()
-        # Between batches these run on; only `live` says whether they mean anything.
+        final = Signal()
+        turn = Signal()
+        over = Signal()
+        # Only `live` says whether these mean anything. They are ready for a batch before it is known that one begins,
+        # because that is known late in a cycle.
         first = Signal(reset_less=True)
-        bank = Signal(init=1)
         count = Signal.like(self.count, reset_less=True)
         thread = Signal.like(tag.thread, reset_less=True)
         pc = Signal.like(tag.pc, reset_less=True)
-        final = Signal()
-        turn = Signal()
         # The comparison is long. With more than one thread a word stays for cycles, so it can be made a cycle before.
         at_last = Signal(reset_less=True)
         m.d["comb" if self.config.threads == 1 else "sync"] += at_last.eq(pc == self.last_word)
@@ -83,13 +87,17 @@ class Sequencer(wiring.Component):
             turn.eq(thread == self.config.threads - 1),
             final.eq(thread == count),
             self.done.eq(live & turn & at_last),
-            self.start.eq(self.full & self.room & ~self.hold & (~live | self.done)),
+            over.eq(~live | self.done),
+            self.start.eq(over & self.full & self.room & ~self.hold),
         ]
 
-        m.d.sync += [live.eq(self.start | (live & ~self.done)), thread.eq(Mux(turn | self.start, 0, thread + 1))]
-        m.d.sync += valid.eq(self.start | (live & ~self.done & (turn | (valid & ~final))))
-        with m.If(self.start):
-            m.d.sync += [pc.eq(0), first.eq(1), bank.eq(~bank), count.eq(self.count)]
+        m.d.sync += [
+            live.eq(self.start | ~over),
+            valid.eq(self.start | (~over & (turn | (valid & ~final)))),
+            thread.eq(Mux(live & ~turn, thread + 1, 0)),
+        ]
+        with m.If(over):
+            m.d.sync += [pc.eq(0), first.eq(1), count.eq(self.count)]
         with m.Elif(turn):
             m.d.sync += [pc.eq(pc + 1), first.eq(0)]
 
@@ -98,7 +106,7 @@ class Sequencer(wiring.Component):
             "valid": valid,
             "first": first & live,
             "final": final,
-            "bank": bank,
+            "bank": self.bank,
             "thread": thread,
             "pc": pc,
         }.items():

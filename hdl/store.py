@@ -31,7 +31,7 @@ class Store(wiring.Component):
     Members
     -------
     write, item : In
-        Write ``item`` (load_layout).
+        Write ``item`` (load_layout). Of its address only the bits that the space needs count.
     pc, word : In, Out(word_layout)
     k, weight : In, Out
     start : Out(array of width words)
@@ -83,15 +83,16 @@ class Store(wiring.Component):
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)
         start = image.start.tolist() if image else [0] * config.width
-        for space, address, value, init in (
-            *((Space.START, register, self.start[register], start[register]) for register in range(config.width)),
-            (Space.SETTINGS, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
-            (Space.SETTINGS, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
-            (Space.SETTINGS, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
+        registers, others = index_bits(config.width), index_bits(len(Setting))
+        for space, bits, address, value, init in (
+            *((Space.START, registers, n, self.start[n], start[n]) for n in range(config.width)),
+            (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
+            (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
+            (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
         ):
             held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
             m.d.comb += value.eq(held)
             if not self.rom:
-                with m.If(self.write & (self.item.space == space) & (self.item.address == address)):
+                with m.If(self.write & (self.item.space == space) & (self.item.address[:bits] == address)):
                     m.d.sync += held.eq(self.item.data)
         return m
