@@ -38,9 +38,10 @@ On ECP5 the core takes the family's own multiplier and block RAM with their regi
 Without --rom the core is empty, and programs are loaded over its port: new formula, same bitstream. state bits are
 those of all threads; inferences a second are those of the best seed, in the long run.
 
-JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, rom, core and with_harness
-(lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap, effective), critical_path,
-cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles; files with -o.
+JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, rom, target, core and
+with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap, effective),
+critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles;
+folder and files with -o.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -91,7 +92,7 @@ def execute(args: argparse.Namespace) -> None:
     image = read_image(args)
 
     # Loaded here, because other commands do not need Amaranth.
-    from skinny.sim.fpga.report import implement, write_design
+    from skinny.sim.fpga.report import Design, implement, write_design
     from skinny.sim.fpga.tools import prepare
 
     for tool in device.tools:
@@ -99,11 +100,8 @@ def execute(args: argparse.Namespace) -> None:
     with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(f"{device.name}: synthesis", total=2 + args.seeds + gate_level)
         report = implement(
-            image,
-            device,
+            Design(image, device, rom=args.rom, inferred=args.inferred),
             range(1, args.seeds + 1),
-            rom=args.rom,
-            inferred=args.inferred,
             frequency=args.freq,
             gate_level=gate_level,
             done=lambda what: progress.update(task, advance=1, description=f"{device.name}: {what}"),

@@ -218,10 +218,12 @@ def build_program(
     )
 
 
-def build_bench(verilog: str, top: str, *, trace: bool = False, ports: Iterable[str] = ("*",)) -> Path:
+def build_bench(
+    verilog: str, top: str, *, trace: bool = False, ports: Iterable[str] = ("*",), level: str = "-O1"
+) -> Path:
     """The folder of a simulator with cocotb inside, as ``cocotb_tools.runner`` expects it: a program named like the
     module. cocotb sees the signals of the module ``top``, or only those named ``ports``; to show all of the design
-    would double the time of a build."""
+    would double the time of a build. ``level`` is the compiler's."""
     libs, share = cocotb_tools.config.libs_dir, cocotb_tools.config.share_dir
     bench = share / "lib" / "verilator" / "verilator.cpp"
     shown = "".join(f'public_flat_rw -module "{top}" -var "{name}"\n' for name in ports)
@@ -231,7 +233,7 @@ def build_bench(verilog: str, top: str, *, trace: bool = False, ports: Iterable[
         top,
         top,
         verilate=["--vpi", "--timescale", "1ns/1ps", *["--trace"] * trace],
-        compile=["-O1", f"-DVM_TRACE={int(trace)}", "-DVM_TRACE_VCD=1"],
+        compile=[level, f"-DVM_TRACE={int(trace)}", "-DVM_TRACE_VCD=1"],
         link=[f"-Wl,-rpath,{libs}", f"-L{libs}", "-lcocotbvpi_verilator", "-ldl"],
         extra=bench.read_text(),
         runtime=["verilated", "verilated_threads", "verilated_dpi", "verilated_vpi", *["verilated_vcd_c"] * trace],

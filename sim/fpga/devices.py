@@ -54,9 +54,9 @@ class Device:
     """One FPGA.
 
     ``synth`` is the command of yosys, ``place`` the options of nextpnr. ``frequency`` (MHz) is what place and route
-    aims at unless told otherwise: a little more than is reached, so that it does its best. ``multipliers`` is the
-    number of multiplier blocks; without them products are made of LUTs. ``cap`` (MHz) is what the data sheet allows
-    the multiplier block, where nextpnr knows no timing for it.
+    aims at unless told otherwise: a little more than is reached, so that it does its best. ``multipliers`` and
+    ``block_rams`` are what there is; without multiplier blocks products are made of LUTs. ``cap`` (MHz) is what the
+    data sheet allows the multiplier block, where nextpnr knows no timing for it.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Device:
     place: tuple[str, ...]
     frequency: float
     multipliers: int
+    block_rams: int
     cap: float | None = None
 
     @property
@@ -74,7 +75,7 @@ class Device:
         return ("yosys", self.family.place, self.family.pack)
 
 
-def _ecp5(size: str, package: str, multipliers: int) -> Device:
+def _ecp5(size: str, package: str, multipliers: int, block_rams: int) -> Device:
     return Device(
         name=f"ecp5-{size}",
         title=f"Lattice ECP5-{size} {package}, speed 6",
@@ -83,6 +84,7 @@ def _ecp5(size: str, package: str, multipliers: int) -> Device:
         place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained"),
         frequency=200,
         multipliers=multipliers,
+        block_rams=block_rams,
     )
 
 
@@ -97,6 +99,7 @@ DEVICES = {
             place=("--up5k", "--package", "sg48", "--pcf-allow-unconstrained"),
             frequency=50,
             multipliers=8,
+            block_rams=30,
             cap=50,
         ),
         Device(
@@ -107,9 +110,10 @@ DEVICES = {
             place=("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
             frequency=100,
             multipliers=0,
+            block_rams=32,
         ),
-        _ecp5("25k", "CABGA256", 28),
-        _ecp5("85k", "CABGA756", 156),
+        _ecp5("25k", "CABGA256", 28, 56),
+        _ecp5("85k", "CABGA756", 156, 208),
     )
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from skinny.model.assemble import Image
@@ -12,10 +12,7 @@ from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
 
-if TYPE_CHECKING:  # estimates do without Amaranth
-    from skinny.hdl.core import Core
-
-__all__ = ["Expected", "block_rams", "count_cells", "expected_cells", "multipliers"]
+__all__ = ["Expected", "expected_cells", "multipliers"]
 
 
 @dataclass(frozen=True)
@@ -26,26 +23,21 @@ class Expected:
     block_ram: range
 
 
-def expected_cells(core: Core, device: Device) -> Expected:
-    """For ``core`` on ``device``."""
-    return count_cells(core.config, device, core.image if core.rom else None, inferred=core.target.cells is None)
-
-
-def count_cells(config: CoreConfig, device: Device, rom: Image | None, *, inferred: bool) -> Expected:
-    """For a core of ``config``, of which ``rom`` is part if there is one, on ``device``; of generic parts if
-    ``inferred``. All memories of a core are made of block RAM."""
-
-    def blocks(bits: int, depth: int) -> int:
-        return block_rams(device, bits, depth, inferred=inferred)
-
+def expected_cells(
+    config: CoreConfig, device: Device, *, target: str = "generic", rom: Image | None = None
+) -> Expected:
+    """For a core of ``config`` on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
+    anything but that image."""
     program, weights = (config.word_bits, config.depth), (config.bits, config.weights)
     inputs = (config.bits, 2 << (index_bits(config.threads) + index_bits(config.inputs)))
     results = (config.bits + 2, config.fifo)
-    most = least = sum(blocks(*memory) for memory in (program, weights, inputs, results))
+    # Instantiated block RAMs are never 36 bits wide.
+    shapes = [shape for shape in device.family.shapes if shape[0] <= 18 or target == "generic"]
+    most = least = sum(_blocks(shapes, *memory) for memory in (program, weights, inputs, results))
     if rom is not None:
         # Bits that are the same in all words that a memory will ever hold may be made constant.
         for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
-            least += blocks(_differing(words, depth), depth) - blocks(bits, depth)
+            least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
     return Expected(multipliers(config.ring, device), range(least, most + 1))
 
 
@@ -55,9 +47,8 @@ def _differing(words: Words, depth: int) -> int:
     return int(np.bitwise_or.reduce(held ^ held[0])).bit_count()
 
 
-def block_rams(device: Device, bits: int, depth: int, *, inferred: bool) -> int:
-    """Block RAMs of a memory, in the best of their shapes; instantiated ones are never 36 bits wide."""
-    shapes = [(wide, deep) for wide, deep in device.family.shapes if wide <= 18 or inferred]
+def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
+    """Block RAMs of a memory, in the best of their shapes."""
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
 
 

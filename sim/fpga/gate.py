@@ -17,32 +17,39 @@ from skinny.model.errors import InputError
 from skinny.model.rings import Boolean
 
 from ..bench import Load, Reset, Run, Step, run_steps
-from ..build import build_bench
+from ..build import build_bench, missing_tools
 from ..check import Stimulus, random_elements, random_stimulus
 from .devices import ICE40, Device
-from .expected import expected_cells
+from .expected import Expected
 from .synth import Netlist, synthesise
 from .tools import share
 
-__all__ = ["gate_bench", "gate_netlist", "simulate_netlist"]
+__all__ = ["expect_gate_level", "gate_bench", "gate_netlist", "simulate_netlist"]
 
 #: Cycles after which a simulation has shown enough; a second passes about ten thousand.
 ENOUGH = 20_000
 
 
-def gate_netlist(core: Core, device: Device) -> Netlist:
-    """The netlist of ``core`` with all its pins."""
+def expect_gate_level(device: Device) -> None:
+    """Raise :exc:`InputError` if netlists of ``device`` cannot be simulated."""
     if device.family is not ICE40:
         raise InputError(f"there is no gate-level simulation for {device.name}, only for iCE40")
-    return synthesise(Pins(core), TOP, device, expected_cells(core, device))
+    if missing := missing_tools():
+        raise InputError(f"{missing}: the netlist cannot be simulated, --no-gate-level goes without")
+
+
+def gate_netlist(core: Core, device: Device, expected: Expected | None = None) -> Netlist:
+    """The netlist of ``core`` with all its pins."""
+    return synthesise(Pins(core), TOP, device, expected)
 
 
 def gate_bench(netlist: Netlist) -> Path:
     """The simulator of ``netlist``, for :func:`skinny.sim.bench.run_bench`."""
     cells = share("yosys") / "ice40" / "cells_sim.v"
     text = (netlist.folder / "netlist.v").read_text() + cells.read_text()
-    # All wires of a flat netlist are in its top module: only the ports are shown.
-    return build_bench(text, netlist.top, ports=netlist.ports)
+    # All wires of a flat netlist are in its top module, so only the ports are shown. Few cycles are simulated: to
+    # compile quickly is worth more than to run fast.
+    return build_bench(text, netlist.top, ports=netlist.ports, level="-O0")
 
 
 def simulate_netlist(netlist: Netlist, image: Image, *, rom: bool = False) -> int:

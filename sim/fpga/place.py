@@ -108,7 +108,9 @@ def place_seed(netlist: Netlist, device: Device, seed: int, frequency: float | N
         (folder / "netlist.json").write_bytes(content)
         done = run_tool(device.family.place, options, folder)
         if done.code:
-            fits = "does not fit: " if re.search("no BELs remaining|[Uu]nable to place", done.log) else ""
+            fits = (
+                "does not fit: " if re.search("Unable to (find a placement|place)|no BELs remaining", done.log) else ""
+            )
             raise InputError(f"{device.name}, seed {seed}: {fits}{done.complaint}")
         (folder / "nextpnr.log").write_text(done.log)
         (folder / "types.json").write_text(json.dumps(netlist.types))

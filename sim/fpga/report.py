@@ -14,27 +14,52 @@ from skinny.hdl.export import TOP, Pins, to_verilog
 from skinny.hdl.harness import Harness
 from skinny.model.assemble import Image
 from skinny.model.cycles import schedule
-from skinny.model.isa import CoreConfig
+from skinny.model.errors import InputError
 from skinny.model.rings import Boolean
 from skinny.model.storage import write_folder
 
-from .devices import ICE40, Device
-from .expected import expected_cells
-from .gate import gate_netlist, simulate_netlist
+from .devices import Device
+from .expected import Expected, expected_cells
+from .gate import expect_gate_level, gate_netlist, simulate_netlist
 from .place import Placement, cores, pack, place
 from .synth import Netlist, synthesise
 
-__all__ = ["HARNESS", "Report", "cycles_per_inference", "implement", "make_core", "write_design"]
+__all__ = ["HARNESS", "Design", "Report", "cycles_per_inference", "implement", "write_design"]
 
 #: The name of the design that is placed.
 HARNESS = "harness"
 
 
-def make_core(image: Image, device: Device, *, rom: bool = False, inferred: bool = False) -> Core:
-    """The core for ``device``: of the parts that there are for its family, or ``inferred`` from the generic ones.
-    Without ``rom`` it is empty: programs are loaded."""
-    target = "generic" if inferred else device.family.target
-    return Core(image.config, image if rom else None, rom=rom, target=target)
+@dataclass(frozen=True)
+class Design:
+    """What is to be built: the core for ``image`` on ``device``, of the parts that there are for its family or
+    ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
+
+    image: Image
+    device: Device
+    rom: bool = False
+    inferred: bool = False
+
+    @property
+    def target(self) -> str:
+        return "generic" if self.inferred else self.device.family.target
+
+    def core(self) -> Core:
+        """A new one."""
+        return Core(self.image.config, self.image if self.rom else None, rom=self.rom, target=self.target)
+
+    def expected(self) -> Expected:
+        """Raises :exc:`InputError` if that is more than the device has."""
+        cells = expected_cells(self.image.config, self.device, target=self.target, rom=self.image if self.rom else None)
+        for what, needed, there in (
+            ("block RAMs", cells.block_ram[0], self.device.block_rams),
+            ("multiplier blocks", cells.dsp[0], self.device.multipliers),
+        ):
+            if needed > there:
+                raise InputError(
+                    f"the core does not fit {self.device.name}: it needs {needed:,} {what}, there are {there}"
+                )
+        return cells
 
 
 def cycles_per_inference(image: Image) -> float:
@@ -50,9 +75,7 @@ class Report:
     """What came out. ``gate_cycles``: cycles of the netlist compared with the cycle model, None if that was not done.
     Frequencies in MHz."""
 
-    device: Device
-    image: Image
-    core: Core
+    design: Design
     alone: Netlist
     harnessed: Netlist
     placement: Placement
@@ -61,7 +84,7 @@ class Report:
     @property
     def cap(self) -> float | None:
         """What the data sheet allows, if the design has a multiplier block that nextpnr knows no timing for."""
-        return self.device.cap if self.harnessed.cells.dsp else None
+        return self.design.device.cap if self.harnessed.cells.dsp else None
 
     @property
     def frequency(self) -> float:
@@ -71,12 +94,13 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        config: CoreConfig = self.image.config
+        image = self.design.image
+        config = image.config
         best = self.placement.best
         path = best.path
-        cycles = cycles_per_inference(self.image)
+        cycles = cycles_per_inference(image)
         return {
-            "device": self.device.name,
+            "device": self.design.device.name,
             "ring": config.ring.name,
             "threads": config.threads,
             "width": config.width,
@@ -86,7 +110,8 @@ class Report:
             "fifo": config.fifo,
             "attention": config.attention,
             "check": config.check,
-            "rom": self.core.rom,
+            "rom": self.design.rom,
+            "target": self.design.target,
             "core": asdict(self.alone.cells),
             "with_harness": asdict(self.harnessed.cells),
             "utilisation": {
@@ -103,58 +128,50 @@ class Report:
             "cycles_per_inference": cycles,
             "inferences_per_second": self.frequency * 1e6 / cycles,
             "state_bits": config.threads * (config.width + config.attention) * config.bits,
-            "program_words": len(self.image),
-            "program_bits": len(self.image) * config.word_bits,
+            "program_words": len(image),
+            "program_bits": len(image) * config.word_bits,
             "gate_level_cycles": self.gate_cycles,
         }
 
 
 def implement(
-    image: Image,
-    device: Device,
+    design: Design,
     seeds: Sequence[int] = (1, 2, 3),
     *,
-    rom: bool = False,
-    inferred: bool = False,
     frequency: float | None = None,
-    gate_level: bool | None = None,
+    gate_level: bool = False,
     done: Callable[[str], None] = lambda what: None,
 ) -> Report:
-    """Synthesise, simulate, place and route. ``gate_level`` is done where it can be, unless told otherwise; ``done``
-    is told of each step that is through: two of synthesis, one a seed, one for the gate level. Raises
+    """Synthesise, place and route, and with ``gate_level`` simulate the netlist. ``frequency`` (MHz) is what to aim at,
+    ``done`` is told of each step that is through: two of synthesis, one a seed, one for the gate level. Raises
     :exc:`InputError` where a design does not fit or a tool fails, :exc:`CheckError` where a guard or the simulation
     does."""
-    if gate_level is None:
-        gate_level = device.family is ICE40
+    device = design.device
+    expected = design.expected()
+    if gate_level:
+        expect_gate_level(device)
 
-    def core() -> Core:
-        return make_core(image, device, rom=rom, inferred=inferred)
-
-    def check_gates() -> int | None:
-        cycles = simulate_netlist(gate_netlist(core(), device), image, rom=rom) if gate_level else None
-        if gate_level:
-            done(f"gate level: {cycles:,} cycles match")
+    def check_gates() -> int:
+        netlist = gate_netlist(design.core(), device, expected)
+        cycles = simulate_netlist(netlist, design.image, rom=design.rom)
+        done(f"gate level: {cycles:,} cycles match")
         return cycles
 
-    described = core()
-    expected = expected_cells(described, device)
     with ThreadPoolExecutor(cores()) as pool:
-        harnessed = pool.submit(synthesise, Harness(described), HARNESS, device, expected)
-        alone = pool.submit(synthesise, Pins(core(), retire=False), TOP, device, expected)
+        harnessed = pool.submit(synthesise, Harness(design.core()), HARNESS, device, expected)
+        alone = pool.submit(synthesise, Pins(design.core(), retire=False), TOP, device, expected)
         for name, netlist in (("core", alone), ("harness", harnessed)):
             done(f"{name}: {netlist.result().cells.lut4:,} LUT4")
-        gates = pool.submit(check_gates)
+        gates = pool.submit(check_gates) if gate_level else None
         placement = place(
             harnessed.result(), device, seeds, frequency, lambda r: done(f"seed {r.seed}: {r.frequency:.1f} MHz")
         )
         return Report(
-            device=device,
-            image=image,
-            core=described,
+            design=design,
             alone=alone.result(),
             harnessed=harnessed.result(),
             placement=placement,
-            gate_cycles=gates.result(),
+            gate_cycles=gates.result() if gates else None,
         )
 
 
@@ -163,13 +180,12 @@ def write_design(report: Report, folder: str | Path) -> list[str]:
     the harness with the best seed; returns their names. Each file is written under another name and renamed,
     ``report.json`` last."""
     best = report.placement.best
-    core = make_core(report.image, report.device, rom=report.core.rom, inferred=report.core.target.cells is None)
     files = {
-        f"{TOP}.v": to_verilog(core).encode(),
+        f"{TOP}.v": to_verilog(report.design.core()).encode(),
         **{name: (report.harnessed.folder / name).read_bytes() for name in ("netlist.v", "netlist.json", "yosys.log")},
         "nextpnr.log": (best.folder / "nextpnr.log").read_bytes(),
         "nextpnr.json": (best.folder / "report.json").read_bytes(),
-        "harness.bit": pack(best, report.device),
+        "harness.bit": pack(best, report.design.device),
         "report.json": (json.dumps(report.as_dict(), indent=2) + "\n").encode(),
     }
     write_folder(folder, files)

@@ -1,0 +1,62 @@
+"""The counts that the guards of synthesis compare with, worked out by hand."""
+
+import pytest
+from skinny.model.assemble import assemble
+from skinny.model.errors import InputError
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.model.storage import loads
+from skinny.sim.fpga.devices import DEVICES, find_device
+from skinny.sim.fpga.expected import expected_cells
+
+# Program words of the default sizes are 3 + 1 + 1 + 2 + 2 + 6 + 8 = 23 bits; 512 words of inputs; results have two bits
+# more than a word.
+
+
+@pytest.mark.parametrize(
+    ("device", "config", "target", "blocks"),
+    [
+        # Program 23 bits of 1024: six of 4 bits. Weights one. Inputs 16 of 512: two of 8. Results 18 of 64: two of 16.
+        ("up5k", CoreConfig(FixedPoint(16, 8)), "generic", 11),
+        ("hx8k", CoreConfig(Modular(8)), "generic", 6 + 1 + 1 + 1),
+        # Program 23 bits of 300: three of 8, not four of 16.
+        ("up5k", CoreConfig(Modular(8), threads=1, depth=300), "generic", 3 + 1 + 1 + 1),
+        # Program two of 18; the others one each, inputs 512 of 32 bits and results 64 of 34 in one of 36.
+        ("ecp5-25k", CoreConfig(FixedPoint(32, 8)), "generic", 2 + 1 + 1 + 1),
+        ("ecp5-85k", CoreConfig(FixedPoint(32, 8)), "ecp5", 2 + 2 + 2 + 2),
+    ],
+)
+def test_block_rams(device, config, target, blocks):
+    assert expected_cells(config, DEVICES[device], target=target).block_ram == range(blocks, blocks + 1)
+
+
+@pytest.mark.parametrize(
+    ("device", "ring", "least", "most"),
+    [
+        ("up5k", FixedPoint(16, 8), 1, 1),
+        ("up5k", Modular(8), 0, 0),  # eight bits of product are too few for a block
+        ("up5k", FixedPoint(8, 4), 1, 1),  # twelve are not
+        ("up5k", Modular(32), 3, 4),
+        ("up5k", Boolean(), 0, 0),
+        ("hx8k", Modular(32), 0, 0),
+        ("ecp5-25k", Modular(18), 1, 1),
+        ("ecp5-25k", Modular(19), 3, 4),
+        ("ecp5-25k", PrimeField(8191), 1, 1),
+        ("ecp5-25k", PrimeField(65521), 1, 7),
+    ],
+)
+def test_multipliers(device, ring, least, most):
+    assert expected_cells(CoreConfig(ring), DEVICES[device]).dsp == range(least, most + 1)
+
+
+def test_a_rom_may_have_constant_bits():
+    text = "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
+    # Words 3 + 1 + 1 + 2 + 2 + 6 + 8 bits of which op (3), neg (1), dst (1) and src (2) differ; no weight but one.
+    config = CoreConfig(FixedPoint(16, 8))
+    rom = assemble(loads(text), config)
+    assert expected_cells(config, DEVICES["up5k"], rom=rom).block_ram == range(2 + 1 + 2 + 2, 12)
+
+
+def test_unknown_device():
+    with pytest.raises(InputError, match=r"^unknown device 'up4k': there are up5k, hx8k, ecp5-25k, ecp5-85k$"):
+        find_device("up4k")

@@ -1,0 +1,71 @@
+"""The netlist does in every cycle what the model of the core says, in every ring; a wrong one is found out."""
+
+import numpy as np
+import pytest
+from skinny.hdl.core import Core
+from skinny.model.errors import CheckError, InputError
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.sim import build
+from skinny.sim.bench import run_bench
+from skinny.sim.fpga.devices import DEVICES
+from skinny.sim.fpga.expected import expected_cells
+from skinny.sim.fpga.gate import expect_gate_level, gate_bench, gate_netlist, simulate_netlist
+from skinny.sim.fpga.synth import Netlist
+
+SMALL = {"depth": 32, "inputs": 4, "weights": 6, "fifo": 16}
+#: Every ring that has hardware, with multiplier block and without; the last has its program inside.
+CASES = [
+    ("up5k", CoreConfig(FixedPoint(16, 8), threads=4, **SMALL)),
+    ("hx8k", CoreConfig(Modular(8), threads=2, **SMALL)),
+    ("up5k", CoreConfig(PrimeField(127), threads=3, **SMALL)),
+    ("hx8k", CoreConfig(PrimeField(13), threads=4, **SMALL)),
+]
+INSIDE = ("up5k", CoreConfig(Boolean(), threads=1, lanes=4, **SMALL))
+
+
+def netlist_of(name, config, image=None):
+    device = DEVICES[name]
+    core = Core(config, image, rom=image is not None)
+    return gate_netlist(core, device, expected_cells(config, device, rom=image))
+
+
+@pytest.mark.parametrize(("device", "config"), CASES, ids=[config.ring.name for _, config in CASES])
+def test_the_netlist_passes_the_bench_of_the_core(make_image, make_vectors, rng, device, config):
+    images = [make_image(rng, config, length, outputs=2, inputs=inputs) for length, inputs in ((5, 2), (9, 4))]
+    job = [(image, make_vectors(rng, image, 2 * config.threads + 1)) for image in images]
+    run_bench(gate_bench(netlist_of(device, config)), job, ["matches_model", "load_waits_while_busy"])
+
+
+@pytest.fixture
+def rom(make_image):
+    """The smallest core, with its program inside, and its netlist."""
+    device, config = INSIDE
+    image = make_image(np.random.default_rng(1), config, 9, outputs=2)
+    return image, netlist_of(device, config, image)
+
+
+def test_a_core_with_its_program_inside(rom):
+    image, netlist = rom
+    # At full speed and with waits, sixteen batches each.
+    assert simulate_netlist(netlist, image, rom=True) > 2 * 16 * len(image)
+
+
+def test_a_corrupted_netlist(rom, tmp_path):
+    image, netlist = rom
+    text = (netlist.folder / "netlist.v").read_text()
+    (tmp_path / "netlist.json").write_bytes((netlist.folder / "netlist.json").read_bytes())
+    # One bit of a register is always zero.
+    wire = ".Q(\\core.datapath.r1_0 [0])"
+    assert text.count(wire) == 1
+    (tmp_path / "netlist.v").write_text(text.replace(wire, ".Q()"))
+    with pytest.raises(CheckError, match=r"does_the_steps: .*cycle [0-9]+"):
+        simulate_netlist(Netlist(tmp_path, netlist.top), image, rom=True)
+
+
+def test_where_it_cannot_be_done(monkeypatch):
+    with pytest.raises(InputError, match=r"^there is no gate-level simulation for ecp5-25k, only for iCE40$"):
+        expect_gate_level(DEVICES["ecp5-25k"])
+    monkeypatch.setattr(build, "compiler", lambda: None)
+    with pytest.raises(InputError, match=r"^no C\+\+ compiler .*: the netlist cannot be simulated, --no-gate-level"):
+        expect_gate_level(DEVICES["up5k"])

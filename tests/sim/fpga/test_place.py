@@ -1,0 +1,87 @@
+"""Place and route: seeds, what does not fit, bitstreams."""
+
+import statistics
+
+import pytest
+from skinny.model.errors import InputError
+from skinny.sim.fpga import place as module
+from skinny.sim.fpga.devices import DEVICES
+from skinny.sim.fpga.place import pack, place, place_seed
+from skinny.sim.fpga.synth import synthesise
+from skinny.sim.fpga.tools import Done
+
+
+@pytest.fixture(scope="module")
+def placement(small, up5k):
+    return place(small, up5k, [1, 2, 3])
+
+
+def test_best_and_median(placement):
+    frequencies = [routed.frequency for routed in placement.seeds]
+    assert [routed.seed for routed in placement.seeds] == [1, 2, 3]
+    assert placement.best.frequency == max(frequencies)
+    assert placement.median == statistics.median(frequencies)
+    assert 60 < placement.median < 500
+
+
+def test_what_is_used(placement, small):
+    used = placement.best.utilisation
+    cells, there = used["ICESTORM_LC"]
+    assert there == 5280
+    assert small.cells.ff <= cells <= small.cells.ff + 2  # a LUT and its register share a place; two constants
+    assert used["SB_IO"] == (4, 39)
+
+
+def test_the_path_has_the_length_of_a_cycle(placement):
+    path = placement.best.path
+    assert path.logic + path.routing == pytest.approx(1000 / placement.best.frequency, rel=1e-3)
+    assert (path.luts, path.carries, path.multipliers) == (0, 0, 0)
+
+
+def test_placed_once(placement, small, up5k, no_tools):
+    told = []
+    again = place(small, up5k, [1, 2, 3], done=told.append)
+    assert again == placement
+    assert sorted(routed.seed for routed in told) == [1, 2, 3]
+    with pytest.raises(AssertionError, match="nextpnr-ice40 was run"):
+        place_seed(small, up5k, 4)
+    with pytest.raises(AssertionError, match="nextpnr-ice40 was run"):
+        place_seed(small, up5k, 1, frequency=99)
+
+
+def test_a_design_that_does_not_fit(up5k, twister):
+    """It has more pins than the package."""
+    with pytest.raises(InputError, match=r"^up5k, seed 1: does not fit: .* location for cell 'd\[[0-9]+\]\$sb_io'$"):
+        place_seed(synthesise(twister(40, ports=20), "twister", up5k), up5k, 1)
+
+
+def test_a_seed_that_fails(small, up5k, monkeypatch):
+    run_tool = module.run_tool
+
+    def sometimes(tool, arguments, folder):
+        if arguments[arguments.index("--seed") + 1] == "8":
+            return Done(1, "Info: routing\nERROR: Routing failed.\n")
+        return run_tool(tool, arguments, folder)
+
+    monkeypatch.setattr(module, "run_tool", sometimes)
+    with pytest.raises(InputError, match=r"^up5k, seed 8: Routing failed\.$"):
+        place(small, up5k, [1, 8])
+
+
+def test_bitstream(placement, up5k):
+    assert b"\x7e\xaa\x99\x7e" in pack(placement.best, up5k)[:200]  # the preamble of an iCE40
+
+
+def test_ecp5(twister):
+    device = DEVICES["ecp5-25k"]
+    netlist = synthesise(twister(10), "twister", device)
+    assert netlist.cells.ff == 10
+    routed = place_seed(netlist, device, 1)
+    assert routed.utilisation["TRELLIS_FF"] == (10, 24288)
+    assert b"\xff\xff\xbd\xb3" in pack(routed, device)[:400]  # the preamble of an ECP5
+
+
+def test_a_broken_placement_gives_no_bitstream(placement, up5k, tmp_path):
+    (tmp_path / "design.asc").write_text("not a placement\n")
+    with pytest.raises(InputError, match=r"^up5k: no bitstream: "):
+        pack(type(placement.best)(tmp_path, 1), up5k)
