@@ -1,5 +1,5 @@
-"""What ``skinny bench fpga`` measures: the core on every device beside the bare multiply-accumulate it is built around, the
-processors a user would take instead, and the figures that were promised."""
+"""What ``skinny bench fpga`` measures: the core on every device beside the bare multiply-accumulate it is built around;
+and the figures that were promised."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from skinny.model.assemble import assemble
 from skinny.model.isa import CoreConfig
 from skinny.model.rings import FixedPoint
 from skinny.sim.fpga.devices import ECP5, Device, find_device
-from skinny.sim.fpga.expected import Expected, block_rams, multipliers
+from skinny.sim.fpga.expected import Expected, multipliers
 from skinny.sim.fpga.place import Placement, place
-from skinny.sim.fpga.report import HARNESS, implement
+from skinny.sim.fpga.report import HARNESS, Design, implement
 from skinny.sim.fpga.synth import Cells, synthesise
 from skinny.sim.generate import random_program
 
 from .fpga_rivals import PICORV32
 
-__all__ = ["CORE", "FED", "LIMIT", "MINIMAL", "Design", "bench_designs", "claims", "designs"]
+__all__ = ["CORE", "FED", "LIMIT", "MINIMAL", "Subject", "bench_subjects", "claims", "subjects"]
 
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ FED = "bare, from block RAM"
 WORDS = 256
 
 
-class Design(NamedTuple):
+class Subject(NamedTuple):
     """What is measured: fixed point, half of the bits fraction. ``inferred``: of generic parts."""
 
     name: str
@@ -50,33 +50,33 @@ class Design(NamedTuple):
         return "inferred" if self.inferred else find_device(self.device).family.target
 
 
-def designs(devices: Iterable[str], sizes: Iterable[int] = (8, 16, 32)) -> list[Design]:
+def subjects(devices: Iterable[str], sizes: Iterable[int] = (8, 16, 32)) -> list[Subject]:
     """Each core after the limits it is compared with. The minimal core is 8 bits wide."""
     wanted = []
     for device in devices:
         generic_only = find_device(device).family.target == "generic"
         for inferred in (True,) if generic_only else (True, False):
-            wanted += [Design(name, bits, device, inferred) for bits in sizes for name in (LIMIT, FED, CORE)]
+            wanted += [Subject(name, bits, device, inferred) for bits in sizes for name in (LIMIT, FED, CORE)]
         if 8 in sizes:
-            wanted.append(Design(MINIMAL, 8, device, True))
+            wanted.append(Subject(MINIMAL, 8, device, True))
     return wanted
 
 
-def bench_designs(wanted: Sequence[Design], seeds: Sequence[int], say: Callable[[str], None]) -> list[Row]:
+def bench_subjects(wanted: Sequence[Subject], seeds: Sequence[int], say: Callable[[str], None]) -> list[Row]:
     """A row a design, with ratios to the limit fed from block RAM of the same device, parts and bits, and to picorv32
     on the same device where it was measured; ``say`` is told of each."""
     rows: list[Row] = []
-    for number, design in enumerate(wanted, start=1):
-        row = _measure(design, seeds)
+    for number, subject in enumerate(wanted, start=1):
+        row = _measure(subject, seeds)
         limit = next((other["mhz"] for other in rows if other["design"] == FED and _like(row, other)), None)
-        is_core = design.name in (CORE, MINIMAL)
-        row["to_limit"] = row["mhz"] / limit if limit and design.name == CORE else None
-        rival = PICORV32 if is_core and design.device in PICORV32.mhz else None
-        row["times_picorv32"] = rival and row["macs_per_second"] / rival.rate(design.device)
-        row["luts_to_picorv32"] = rival and row["lut"] / rival.luts[design.device]
+        is_core = subject.name in (CORE, MINIMAL)
+        row["to_limit"] = row["mhz"] / limit if limit and subject.name == CORE else None
+        rival = PICORV32 if is_core and subject.device in PICORV32.mhz else None
+        row["times_picorv32"] = rival and row["macs_per_second"] / rival.rate(subject.device)
+        row["luts_to_picorv32"] = rival and row["lut"] / rival.luts[subject.device]
         rows.append(row)
         say(
-            f"{number}/{len(wanted)} {design.device}, {design.parts}: {design.name}, {design.bits} bit: "
+            f"{number}/{len(wanted)} {subject.device}, {subject.parts}: {subject.name}, {subject.bits} bit: "
             f"{row['lut']} LUT, {row['mhz']:.1f} MHz"
         )
     return rows
@@ -86,16 +86,16 @@ def _like(row: Row, other: Row) -> bool:
     return all(row[key] == other[key] for key in ("device", "parts", "bits"))
 
 
-def _measure(design: Design, seeds: Sequence[int]) -> Row:
-    device = find_device(design.device)
-    cells, placement = (_place_bare if design.name in (LIMIT, FED) else _place_core)(design, device, seeds)
+def _measure(subject: Subject, seeds: Sequence[int]) -> Row:
+    device = find_device(subject.device)
+    cells, placement = (_place_bare if subject.name in (LIMIT, FED) else _place_core)(subject, device, seeds)
     best = placement.best
     cap = device.cap if cells.dsp else None
     mhz = best.frequency if cap is None else min(best.frequency, cap)
     # Carry cells of ECP5 take the place of two LUTs each; those of iCE40 are beside them.
     lut = cells.lut4 + (2 * cells.carry + 6 * cells.lut_ram if device.family is ECP5 else 0)
     return {
-        **{"design": design.name, "bits": design.bits, "device": device.name, "parts": design.parts},
+        **{"design": subject.name, "bits": subject.bits, "device": device.name, "parts": subject.parts},
         **{"lut": lut, "lut4": cells.lut4, "ff": cells.ff, "carry": cells.carry},
         **{"dsp": cells.dsp, "block_ram": cells.block_ram},
         **{"mhz": mhz, "nextpnr_mhz": {str(seed.seed): seed.frequency for seed in placement.seeds}, "cap": cap},
@@ -105,25 +105,27 @@ def _measure(design: Design, seeds: Sequence[int]) -> Row:
     }
 
 
-def _place_core(design: Design, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
+def _place_core(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
     small = {"threads": 2, "depth": 256, "inputs": 16, "weights": 16, "fifo": 16, "attention": False, "check": False}
-    minimal = design.name == MINIMAL
-    config = CoreConfig(design.ring, **(small if minimal else {}))
+    minimal = subject.name == MINIMAL
+    config = CoreConfig(subject.ring, **(small if minimal else {}))
     image = assemble(random_program(np.random.default_rng(1), config, config.depth // 2, inputs=16), config)
-    report = implement(image, device, seeds, rom=minimal, inferred=design.inferred, gate_level=False)
+    report = implement(Design(image, device, rom=minimal, inferred=subject.inferred), seeds)
     return report.alone.cells, report.placement
 
 
-def _place_bare(design: Design, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
-    words = WORDS if design.name == FED else None
-    blocks = 2 * block_rams(device, design.bits, WORDS, inferred=design.inferred) if words else 0
-    expected = Expected(multipliers(design.ring, device), range(blocks, blocks + 1))
-    target = "generic" if design.inferred else device.family.target
+def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
+    words = WORDS if subject.name == FED else None
+    target = "generic" if subject.inferred else device.family.target
+    # Instantiated block RAMs are never 36 bits wide.
+    wide = device.family.shapes[0][0] if subject.inferred else 18
+    blocks = 2 * -(-subject.bits // wide) if words else 0
+    expected = Expected(multipliers(subject.ring, device), range(blocks, blocks + 1))
     alone, harnessed = (
         synthesise(component, top, device, expected)
         for component, top in (
-            (Bare(design.ring, words, target), "bare"),
-            (Harness(Bare(design.ring, words, target)), HARNESS),
+            (Bare(subject.ring, words, target), "bare"),
+            (Harness(Bare(subject.ring, words, target)), HARNESS),
         )
     )
     return alone.cells, place(harnessed, device, seeds)

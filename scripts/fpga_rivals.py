@@ -35,9 +35,7 @@ RIVALS = (
         {"up5k": 1605, "hx8k": 1600, "ecp5-25k": 1377},
         {"up5k": 29, "hx8k": 78, "ecp5-25k": 102},
     ),
-    Rival(
-        "SERV", 5703, {"up5k": 215, "hx8k": 218, "ecp5-25k": 240}, {"up5k": 41, "hx8k": 117, "ecp5-25k": 95}
-    ),
+    Rival("SERV", 5703, {"up5k": 215, "hx8k": 218, "ecp5-25k": 240}, {"up5k": 41, "hx8k": 117, "ecp5-25k": 95}),
     Rival(
         "FemtoRV electron",
         10.2,
