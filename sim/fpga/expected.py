@@ -59,10 +59,15 @@ def multipliers(ring: Ring, device: Device) -> range:
     product = ring.bits + {FixedPoint: getattr(ring, "frac", 0), PrimeField: ring.bits}.get(type(ring), 0)
     if product < device.family.product:
         return range(0, 1)
-    parts = -(-ring.bits // device.family.operand)
-    most = parts**2
+    # Of a wider product yosys makes four, without the one of the high parts where its bits are not used or too few; a
+    # high part of one bit goes to LUTs.
+    rest = ring.bits - device.family.operand
+    least = 1
+    if rest > 1:
+        least = 4 if product > 2 * device.family.operand and 2 * rest >= device.family.product else 3
+    most = least
     if isinstance(ring, PrimeField) and ring.p & (ring.p + 1):
         # Barrett's reduction has two more products, by constants; some of their parts go to LUTs.
+        parts = -(-ring.bits // device.family.operand)
         most += 3 * parts * (parts + 1)
-    # Of the square of part products those above the word may be gone.
-    return range(parts * (parts + 1) // 2, most + 1)
+    return range(least, most + 1)

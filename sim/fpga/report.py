@@ -13,9 +13,8 @@ from skinny.hdl.core import Core
 from skinny.hdl.export import TOP, Pins, to_verilog
 from skinny.hdl.harness import Harness
 from skinny.model.assemble import Image
-from skinny.model.cycles import schedule
+from skinny.model.cycles import cycles_per_inference
 from skinny.model.errors import InputError
-from skinny.model.rings import Boolean
 from skinny.model.storage import write_folder
 
 from .devices import Device
@@ -24,7 +23,7 @@ from .gate import expect_gate_level, gate_netlist, simulate_netlist
 from .place import Placement, cores, pack, place
 from .synth import Netlist, synthesise
 
-__all__ = ["HARNESS", "Design", "Report", "cycles_per_inference", "implement", "write_design"]
+__all__ = ["HARNESS", "Design", "Report", "implement", "write_design"]
 
 #: The name of the design that is placed.
 HARNESS = "harness"
@@ -60,14 +59,6 @@ class Design:
                     f"the core does not fit {self.device.name}: it needs {needed:,} {what}, there are {there}"
                 )
         return cells
-
-
-def cycles_per_inference(image: Image) -> float:
-    """In the long run, with a source and a sink that never wait."""
-    config = image.config
-    starts = schedule(image, [config.threads] * 16).starts
-    vectors = 8 * config.threads
-    return float(starts[-1] - starts[-9]) / vectors / (config.lanes if isinstance(config.ring, Boolean) else 1)
 
 
 @dataclass(frozen=True)
