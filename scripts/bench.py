@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import bench_fpga
+from . import bench_estimate, bench_fpga
 from .common import Parser, add_command, print_json, print_table
 
 __all__ = ["register"]
@@ -31,6 +31,7 @@ def register(commands: Any) -> None:
     add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
     add_command(benches, "sim", sim, "cycles a second of the simulators", DETAILS)
     bench_fpga.register(benches)
+    bench_estimate.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:

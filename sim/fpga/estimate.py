@@ -10,19 +10,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from math import log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from skinny.model.assemble import Image
+from skinny.model.cycles import cycles_per_inference
 from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig, index_bits
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 
 from .devices import ECP5, Device
-from .expected import multipliers
+from .expected import expect_fit, expected_cells, multipliers
 
-__all__ = ["RANGES", "TABLE", "Estimate", "Shape", "coefficients", "estimate", "ff_terms", "lut_terms", "paths"]
+__all__ = [
+    "RANGES",
+    "TABLE",
+    "Estimate",
+    "Shape",
+    "estimate",
+    "estimate_report",
+    "ff_terms",
+    "lut_terms",
+    "paths",
+    "read_table",
+]
 
 TABLE = Path(__file__).with_name("estimate.json")
 #: What the designs that were fitted had.
@@ -82,20 +94,20 @@ class Estimate(NamedTuple):
     outside: tuple[str, ...]
 
 
-@cache
-def coefficients() -> dict[str, Any]:
+def read_table() -> dict[str, Any]:
+    """Coefficients and errors as they were fitted last."""
     found: dict[str, Any] = json.loads(TABLE.read_text())
     return found
 
 
-def estimate(shape: Shape) -> Estimate:
-    """Raises :exc:`InputError` where there is no formula: primes that are not Mersenne's."""
+def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
+    """With the coefficients of ``table``. Raises :exc:`InputError` where there is no formula: for primes that are not
+    Mersenne's."""
     config = shape.config
     if isinstance(config.ring, PrimeField) and config.ring.p & (config.ring.p + 1):
         raise InputError(
             f"there is no estimate for {config.ring.name}: among primes only for those of the form 2^k - 1"
         )
-    table = coefficients()
     cells, speed = shape.groups
     delays = {name: _sum(table["period"][speed], terms) for name, terms in paths(shape).items()}
     slowest = max(delays, key=lambda name: delays[name])
@@ -110,6 +122,36 @@ def estimate(shape: Shape) -> Estimate:
             if not least <= getattr(config, name) <= most
         ),
     )
+
+
+def estimate_report(image: Image, device: Device, target: str, *, rom: bool) -> dict[str, Any]:
+    """What the report of a synthesis would say, as far as it can be told. Raises :exc:`InputError` where there is no
+    estimate or the core does not fit."""
+    config = image.config
+    table = read_table()
+    found = estimate(Shape(config, device, target, rom), table)
+    cells = expected_cells(config, device, target=target, rom=image if rom else None)
+    expect_fit(cells, device)
+    cap = device.cap if cells.dsp[-1] else None
+    effective = found.mhz if cap is None else min(found.mhz, cap)
+    cycles = cycles_per_inference(image)
+    return {
+        "device": device.name,
+        "ring": config.ring.name,
+        "target": target,
+        "rom": rom,
+        # Of a rom some may be gone.
+        "core": {"lut4": found.lut4, "ff": found.ff, "dsp": cells.dsp[-1], "block_ram": cells.block_ram[-1]},
+        "mhz": {"median": found.mhz, "cap": cap, "effective": effective},
+        "critical_path": found.path,
+        "cycles_per_inference": cycles,
+        "inferences_per_second": effective * 1e6 / cycles,
+        "state_bits": config.threads * (config.width + config.attention) * config.bits,
+        "program_words": len(image),
+        "program_bits": len(image) * config.word_bits,
+        "worst_errors": table["worst"],
+        "outside": list(found.outside),
+    }
 
 
 def _sum(weights: Mapping[str, float], terms: Terms) -> float:

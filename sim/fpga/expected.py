@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from skinny.model.assemble import Image
+from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig, Words, index_bits
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
 
-__all__ = ["Expected", "expected_cells", "multipliers"]
+__all__ = ["Expected", "expect_fit", "expected_cells", "multipliers"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,16 @@ def expected_cells(
         for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
             least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
     return Expected(multipliers(config.ring, device), range(least, most + 1))
+
+
+def expect_fit(cells: Expected, device: Device) -> None:
+    """Raise :exc:`InputError` if the core needs more than the device has."""
+    for what, needed, there in (
+        ("block RAMs", cells.block_ram[0], device.block_rams),
+        ("multiplier blocks", cells.dsp[0], device.multipliers),
+    ):
+        if needed > there:
+            raise InputError(f"the core does not fit {device.name}: it needs {needed:,} {what}, there are {there}")
 
 
 def _differing(words: Words, depth: int) -> int:

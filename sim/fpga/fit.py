@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import statistics
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .report import Design
 from .samples import fitting_set, held_out_set, measure
 from .tools import tool_version
 
-__all__ = ["fit", "held_out"]
+__all__ = ["fit", "held_out", "summary"]
 
 #: How much a coefficient may stray from what was guessed, against how well the designs are met.
 STRENGTH = 0.02
@@ -94,12 +95,12 @@ def _fit_period(rows: Sequence[tuple[dict[str, Terms], float]], slowness: float)
     return weights
 
 
-def held_out(say: Callable[[str], None], designs: Iterable[Design] | None = None) -> list[dict[str, Any]]:
+def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Estimates beside synthesis (the core alone; the median of three seeds) for designs that were not fitted."""
     rows = []
-    for number, design in enumerate(designs or held_out_set(), start=1):
+    for number, design in enumerate(held_out_set(), start=1):
         found, shape = measure(design, (1, 2, 3), alone=True), shape_of(design)
-        guess = estimate(shape)
+        guess = estimate(shape, table)
         config = shape.config
         rows.append(
             {
@@ -114,3 +115,9 @@ def held_out(say: Callable[[str], None], designs: Iterable[Design] | None = None
         )
         say(f"{number} {design.device.name}, {config.ring.name}: {found['lut4']} LUT4, {found['mhz']:.1f} MHz")
     return rows
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> tuple[dict[str, float], dict[str, float]]:
+    """The worst and the median relative error of each figure."""
+    errors = {name: [abs(row[name]["error"]) for row in rows] for name in ("lut4", "ff", "mhz")}
+    return {n: max(e) for n, e in errors.items()}, {n: statistics.median(e) for n, e in errors.items()}
