@@ -13,7 +13,7 @@ from .report import Design
 from .samples import fitting_set, held_out_set, measure
 from .tools import tool_version
 
-__all__ = ["fit", "held_out", "summary"]
+__all__ = ["fit", "fit_period", "held_out", "shape_of", "solve", "summary"]
 
 #: How much a coefficient may stray from what was guessed, against how well the designs are met.
 STRENGTH = 0.02
@@ -60,7 +60,7 @@ def fit(say: Callable[[str], None]) -> dict[str, Any]:
             what: {kind: solve([terms for terms, _ in rows], [y for _, y in rows]) for kind, rows in groups.items()}
             for what, groups in cells.items()
         },
-        "period": {speed: _fit_period(rows, SLOWNESS[speed]) for speed, rows in periods.items()},
+        "period": {speed: fit_period(rows, SLOWNESS[speed]) for speed, rows in periods.items()},
     }
 
 
@@ -79,7 +79,7 @@ def solve(rows: Sequence[Terms], measured: Sequence[float], guess: Terms | None 
     return dict(zip(names, (round(float(value), 5) for value in solution), strict=True))
 
 
-def _fit_period(rows: Sequence[tuple[dict[str, Terms], float]], slowness: float) -> dict[str, float]:
+def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], slowness: float) -> dict[str, float]:
     """Which path decides depends on the coefficients, and they on it: in turn, until nothing changes."""
     guess = {name: slowness * value for name, value in GUESS.items()}
     weights = guess
