@@ -18,7 +18,7 @@ __all__ = ["register"]
 
 DETAILS = """\
 Synthesis, place and route of the core (fixed point, half of the bits fraction, 3 registers, 4 threads, 1024 words, 64
-inputs, 256 weights, attention and check) at 8, 16 and 32 bits, of a minimal core (8 bit, 2 threads, no attention, no
+inputs, 256 weights, attention and check) at 8, 16 and 32 bits, of a minimal core (8 bit, one thread, no attention, no
 check, ROM), and of the limit: a bare multiply-accumulate, alone and fed from block RAM. Best of three seeds. Results
 are kept, so that a second run takes seconds; the first takes about ten minutes on two processors.
 
