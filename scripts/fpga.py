@@ -14,6 +14,7 @@ from skinny.model.isa import CoreConfig
 from skinny.model.rings import parse_ring
 from skinny.model.storage import load
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
+from skinny.sim.fpga.estimate import estimate_report
 
 from .common import add_command, note, print_json, print_table
 from .sim import add_core_options
@@ -38,6 +39,11 @@ On ECP5 the core takes the family's own multiplier and block RAM with their regi
 Without --rom the core is empty, and programs are loaded over its port: new formula, same bitstream. state bits are
 those of all threads; inferences a second are those of the best seed, in the long run.
 
+--estimate answers in a moment without any tool, from formulas that were fitted to synthesis runs, and says how far they
+were off for other designs; keys: device, ring, target, rom, core (lut4, ff, dsp, block_ram), mhz (median, cap,
+effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
+worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
+
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, rom, target, core and
 with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap, effective),
 critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles;
@@ -46,6 +52,7 @@ folder and files with -o.
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny fpga cube.skn --ring fixed:16.8 --device up5k
+  $ skinny fpga cube.skn --ring fixed:16.8 --device up5k --estimate
   $ skinny fpga cube.skn --ring fixed:16.8 --device ecp5-25k --depth 1024 --seeds 5 -o cube
 """
 
@@ -79,6 +86,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--gate-level", action=argparse.BooleanOptionalAction, help="simulate the netlist (default: on iCE40)"
     )
+    parser.add_argument("--estimate", action="store_true", help="formulas instead of synthesis, in a moment")
     parser.add_argument("-o", "--output", metavar="DIR", help="write Verilog, netlist, reports and a bitstream")
 
 
@@ -90,6 +98,9 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"the frequency must be 1 to 1000 MHz, not {args.freq:g}")
     gate_level = device.family is ICE40 if args.gate_level is None else args.gate_level
     image = read_image(args)
+    if args.estimate:
+        _estimate(args, image, device)
+        return
 
     # Loaded here, because other commands do not need Amaranth.
     from skinny.sim.fpga.report import Design, implement, write_design
@@ -115,6 +126,29 @@ def execute(args: argparse.Namespace) -> None:
             print(f"{args.output}: {', '.join(files)}")
 
 
+def _estimate(args: argparse.Namespace, image: Image, device: Device) -> None:
+    if args.output is not None or args.gate_level:
+        raise InputError("an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level")
+    target = "generic" if args.inferred else device.family.target
+    answer = estimate_report(image, device, target, rom=args.rom)
+    for what in answer["outside"]:
+        note(f"the estimate may be further off than stated: no fitted design had {what}")
+    if args.json:
+        print_json(answer)
+        return
+    core, mhz, off = answer["core"], answer["mhz"], answer["worst_errors"]
+    rows = [
+        ("LUT4", f"{core['lut4']:,}", f"± {off['lut4']:.0%}"),
+        ("FF", f"{core['ff']:,}", f"± {off['ff']:.0%}"),
+        ("DSP", f"{core['dsp']}", ""),
+        ("block RAM", f"{core['block_ram']}", ""),
+        ("MHz", f"{mhz['median']:.1f}", f"± {off['mhz']:.0%}"),
+    ]
+    print_table((device.title, "estimate", "worst error of those checked"), rows)
+    print(f"\ncritical path: {answer['critical_path']}")
+    _show_use(answer)
+
+
 def _show(device: Device, report: Report) -> None:
     answer = report.as_dict()
     names = {"lut4": "LUT4", "ff": "FF", "carry": "carry", "dsp": "DSP", "block_ram": "block RAM", "lut_ram": "LUT RAM"}
@@ -123,16 +157,21 @@ def _show(device: Device, report: Report) -> None:
     print_table((device.title, "core alone", "with harness"), rows)
     mhz = answer["mhz"]
     print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {len(mhz['seeds'])} seeds")
+    print(f"critical path: {answer['critical_path']['words']}")
+    _show_use(answer)
+    if answer["gate_level_cycles"] is not None:
+        print(f"gate level: {answer['gate_level_cycles']:,} cycles of the netlist match the model")
+
+
+def _show_use(answer: dict[str, Any]) -> None:
+    mhz = answer["mhz"]
     if mhz["cap"] is not None:
         print(
             f"nextpnr knows no timing for the multiplier block SB_MAC16; the data sheet allows it {mhz['cap']:g} MHz, "
             f"so {mhz['effective']:.1f} MHz count"
         )
-    print(f"critical path: {answer['critical_path']['words']}")
     print(
         f"{answer['cycles_per_inference']:,.2f} cycles an inference, "
         f"{answer['inferences_per_second']:,.0f} inferences a second"
     )
     print(f"{answer['state_bits']:,} state bits, {answer['program_bits']:,} program bits")
-    if answer["gate_level_cycles"] is not None:
-        print(f"gate level: {answer['gate_level_cycles']:,} cycles of the netlist match the model")

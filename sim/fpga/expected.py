@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from skinny.model.assemble import Image
+from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig, Words, index_bits
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
 
-__all__ = ["Expected", "expected_cells"]
+__all__ = ["Expected", "expect_fit", "expected_cells", "multipliers"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,17 @@ def expected_cells(
         # Bits that are the same in all words that a memory will ever hold may be made constant.
         for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
             least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
-    return Expected(_multipliers(config.ring, device), range(least, most + 1))
+    return Expected(multipliers(config.ring, device), range(least, most + 1))
+
+
+def expect_fit(cells: Expected, device: Device) -> None:
+    """Raise :exc:`InputError` if the core needs more than the device has."""
+    for what, needed, there in (
+        ("block RAMs", cells.block_ram[0], device.block_rams),
+        ("multiplier blocks", cells.dsp[0], device.multipliers),
+    ):
+        if needed > there:
+            raise InputError(f"the core does not fit {device.name}: it needs {needed:,} {what}, there are {there}")
 
 
 def _differing(words: Words, depth: int) -> int:
@@ -52,16 +63,22 @@ def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
 
 
-def _multipliers(ring: Ring, device: Device) -> range:
+def multipliers(ring: Ring, device: Device) -> range:
+    """Multiplier blocks of a product in ``ring``."""
     if not device.multipliers or isinstance(ring, Boolean):
         return range(0, 1)
     product = ring.bits + {FixedPoint: getattr(ring, "frac", 0), PrimeField: ring.bits}.get(type(ring), 0)
     if product < device.family.product:
         return range(0, 1)
-    parts = -(-ring.bits // device.family.operand)
-    most = parts**2
+    # Of a wider product yosys makes four, without the one of the high parts where its bits are not used or too few; a
+    # high part of one bit goes to LUTs.
+    rest = ring.bits - device.family.operand
+    least = 1
+    if rest > 1:
+        least = 4 if product > 2 * device.family.operand and 2 * rest >= device.family.product else 3
+    most = least
     if isinstance(ring, PrimeField) and ring.p & (ring.p + 1):
         # Barrett's reduction has two more products, by constants; some of their parts go to LUTs.
+        parts = -(-ring.bits // device.family.operand)
         most += 3 * parts * (parts + 1)
-    # Of the square of part products those above the word may be gone.
-    return range(parts * (parts + 1) // 2, most + 1)
+    return range(least, most + 1)

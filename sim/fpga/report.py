@@ -13,18 +13,16 @@ from skinny.hdl.core import Core
 from skinny.hdl.export import TOP, Pins, to_verilog
 from skinny.hdl.harness import Harness
 from skinny.model.assemble import Image
-from skinny.model.cycles import schedule
-from skinny.model.errors import InputError
-from skinny.model.rings import Boolean
+from skinny.model.cycles import cycles_per_inference
 from skinny.model.storage import write_folder
 
 from .devices import Device
-from .expected import Expected, expected_cells
+from .expected import Expected, expect_fit, expected_cells
 from .gate import expect_gate_level, gate_netlist, simulate_netlist
 from .place import Placement, cores, pack, place
 from .synth import Netlist, synthesise
 
-__all__ = ["HARNESS", "Design", "Report", "cycles_per_inference", "implement", "write_design"]
+__all__ = ["HARNESS", "Design", "Report", "implement", "write_design"]
 
 #: The name of the design that is placed.
 HARNESS = "harness"
@@ -51,23 +49,8 @@ class Design:
     def expected(self) -> Expected:
         """Raises :exc:`InputError` if that is more than the device has."""
         cells = expected_cells(self.image.config, self.device, target=self.target, rom=self.image if self.rom else None)
-        for what, needed, there in (
-            ("block RAMs", cells.block_ram[0], self.device.block_rams),
-            ("multiplier blocks", cells.dsp[0], self.device.multipliers),
-        ):
-            if needed > there:
-                raise InputError(
-                    f"the core does not fit {self.device.name}: it needs {needed:,} {what}, there are {there}"
-                )
+        expect_fit(cells, self.device)
         return cells
-
-
-def cycles_per_inference(image: Image) -> float:
-    """In the long run, with a source and a sink that never wait."""
-    config = image.config
-    starts = schedule(image, [config.threads] * 16).starts
-    vectors = 8 * config.threads
-    return float(starts[-1] - starts[-9]) / vectors / (config.lanes if isinstance(config.ring, Boolean) else 1)
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def check_netlist(netlist: Netlist, expected: Expected | None = None) -> None:
         if any(sign in line for sign in CONFLICTS):
             raise CheckError(f"synthesis of {netlist.top} lost logic: {line.strip()}")
     cells = netlist.cells
-    if not cells.lut4 or not cells.ff:
+    if not cells.ff or not (cells.lut4 or cells.carry):
         raise CheckError(f"synthesis of {netlist.top} lost logic: the netlist is empty")
     for what, found, wanted in (
         ("multiplier blocks", cells.dsp, expected and expected.dsp),

@@ -36,11 +36,20 @@ def test_block_rams(device, config, target, blocks):
         ("up5k", FixedPoint(16, 8), 1, 1),
         ("up5k", Modular(8), 0, 0),  # eight bits of product are too few for a block
         ("up5k", FixedPoint(8, 4), 1, 1),  # twelve are not
-        ("up5k", Modular(32), 3, 4),
+        # Seen in netlists of products alone: 16 bits and 1, 16 and 4 of which the high product has 8 bits, and so on.
+        ("up5k", Modular(17), 1, 1),
+        ("up5k", PrimeField((1 << 19) - 1), 3, 3),
+        ("up5k", FixedPoint(20, 10), 3, 3),
+        ("up5k", FixedPoint(22, 11), 4, 4),
+        ("up5k", Modular(32), 3, 3),
+        ("up5k", FixedPoint(32, 16), 4, 4),
         ("up5k", Boolean(), 0, 0),
         ("hx8k", Modular(32), 0, 0),
         ("ecp5-25k", Modular(18), 1, 1),
-        ("ecp5-25k", Modular(19), 3, 4),
+        ("ecp5-25k", Modular(19), 1, 1),
+        ("ecp5-25k", Modular(20), 3, 3),
+        ("ecp5-25k", FixedPoint(24, 12), 3, 3),
+        ("ecp5-25k", FixedPoint(32, 16), 4, 4),
         ("ecp5-25k", PrimeField(8191), 1, 1),
         ("ecp5-25k", PrimeField(65521), 1, 7),
     ],

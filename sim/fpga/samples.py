@@ -1,0 +1,108 @@
+"""Cores drawn at random from the domain of the estimates, and what synthesis makes of them.
+
+``fitting_set`` is what the coefficients are fitted to, ``held_out_set`` what they are judged by. Both are the same on
+every machine; threads and word sizes are spread evenly, everything else is left to chance.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from amaranth import Shape
+from amaranth.lib.wiring import In, Out
+from skinny.hdl.export import TOP, Pins
+from skinny.hdl.harness import Harness
+from skinny.model.assemble import Image, assemble
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField, Ring
+
+from ..generate import random_program
+from .devices import ECP5, find_device
+from .expected import expected_cells
+from .place import place_seed
+from .report import HARNESS, Design
+from .synth import synthesise
+
+__all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
+
+#: Kinds of devices, and whether the core has generic parts there.
+VARIANTS = (("up5k", True), ("hx8k", True), ("ecp5-25k", True), ("ecp5-25k", False))
+
+
+def _draw_ring(rng: np.random.Generator, bits: int) -> Ring:
+    """Of ``bits`` bits, or as many as the nearest Mersenne prime has. The lanes of ``Boolean`` are not its own."""
+    kind = rng.choice(["modular", "fixed", "prime", "boolean"], p=[0.3, 0.45, 0.15, 0.1])
+    if kind == "fixed":
+        return FixedPoint(bits, int(rng.integers(1, bits - 1)))
+    if kind == "prime":
+        return PrimeField((1 << min((7, 13, 17, 19, 31), key=lambda exponent: abs(exponent - bits))) - 1)
+    return Modular(bits) if kind == "modular" else Boolean()
+
+
+def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Design]:
+    """``count`` cores for ``device``, small enough for every device. Programs are random."""
+    rng = np.random.default_rng(seed)
+    bits = 8 + (rng.permutation(count) * 24 / max(1, count - 1)).round().astype(int)
+    threads = 1 + (rng.permutation(count) + seed) % 6
+    smallest = find_device("up5k")
+    designs: list[Design] = []
+    while len(designs) < count:
+        wide = int(bits[len(designs)])
+        config = CoreConfig(
+            _draw_ring(rng, wide),
+            width=int(rng.integers(3, 6)),
+            threads=int(threads[len(designs)]),
+            depth=1 << int(rng.integers(4, 13)),
+            inputs=1 << int(rng.integers(1, 8)),
+            weights=1 << int(rng.integers(1, 10)),
+            attention=bool(rng.integers(2)),
+            check=bool(rng.integers(2)),
+            fifo=1 << int(rng.integers(4, 8)),
+            lanes=wide,
+        )
+        rom = bool(rng.integers(3) == 0)
+        if expected_cells(config, smallest).block_ram[-1] <= smallest.block_rams:
+            designs.append(Design(_image(config), find_device(device), rom, inferred))
+    return designs
+
+
+def _image(config: CoreConfig) -> Image:
+    return assemble(random_program(np.random.default_rng(1), config, config.depth // 8, inputs=64), config)
+
+
+def fitting_set() -> list[Design]:
+    """The cores of ``skinny bench fpga``, then twelve drawn for each variant, in turn."""
+    usual = [
+        Design(_image(CoreConfig(FixedPoint(bits, bits // 2))), find_device(device), inferred=inferred)
+        for bits in (8, 16, 32)
+        for device, inferred in VARIANTS
+    ]
+    drawn = [draw_designs(n, 12, *variant) for n, variant in enumerate(VARIANTS)]
+    return usual + [design for turn in zip(*drawn, strict=True) for design in turn]
+
+
+def held_out_set() -> list[Design]:
+    """Twenty, five of each variant; on ECP5 two of each on the larger device."""
+    drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(100 + n, 5, *variant)]
+    return [
+        replace(design, device=find_device("ecp5-85k")) if design.device.family is ECP5 and n % 5 < 2 else design
+        for n, design in enumerate(drawn)
+    ]
+
+
+def measure(design: Design, seeds: Sequence[int], *, alone: bool) -> dict[str, float]:
+    """``lut4`` and ``ff`` of the core: of its netlist ``alone``, or, which spares a synthesis and is off by a LUT or
+    two, of that in its harness less what the harness has; ``mhz`` is the median of the ``seeds``."""
+    device, expected = design.device, design.expected()
+    harnessed = synthesise(Harness(design.core()), HARNESS, device, expected)
+    mhz = statistics.median(place_seed(harnessed, device, seed).frequency for seed in seeds)
+    if alone:
+        cells = synthesise(Pins(design.core(), retire=False), TOP, device, expected).cells
+        return {"lut4": cells.lut4, "ff": cells.ff, "mhz": mhz}
+    pins = Pins(design.core(), retire=False).signature.members
+    bits = {flow: sum(Shape.cast(pin.shape).width for pin in pins.values() if pin.flow is flow) for flow in (In, Out)}
+    cells = harnessed.cells
+    return {"lut4": cells.lut4 - bits[Out], "ff": cells.ff - bits[In] - 2 * bits[Out], "mhz": mhz}

@@ -1,0 +1,108 @@
+"""Estimates: near to synthesis for designs that were not fitted, honest about their domain."""
+
+import pytest
+from skinny.model.assemble import assemble
+from skinny.model.errors import InputError
+from skinny.model.isa import CoreConfig
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.model.storage import loads
+from skinny.sim.fpga.devices import DEVICES
+from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table
+from skinny.sim.fpga.fit import fit_period, shape_of, solve, summary
+from skinny.sim.fpga.report import Design
+from skinny.sim.fpga.samples import fitting_set, held_out_set, measure
+
+PROGRAM = "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
+
+
+def test_within_15_percent_of_what_synthesis_gave_for_20_designs():
+    table = read_table()
+    designs = held_out_set()
+    assert len(designs) == len(table["held_out"]) == 20
+    for design, row in zip(designs, table["held_out"], strict=True):
+        config = design.image.config
+        assert (row["device"], row["ring"], row["threads"]) == (design.device.name, config.ring.name, config.threads)
+        found = estimate(shape_of(design), table)
+        assert found.lut4 == pytest.approx(row["lut4"]["measured"], rel=0.15)
+        assert found.mhz == pytest.approx(row["mhz"]["measured"], rel=0.15)
+    assert table["worst"] == summary(table["held_out"])[0]
+
+
+def test_designs_that_are_judged_were_not_fitted_and_differ():
+    fitted, judged = ([(shape_of(d)) for d in designs] for designs in (fitting_set(), held_out_set()))
+    assert not set(judged) & set(fitted)
+    assert {shape.device.name for shape in judged} == set(DEVICES)
+    assert {type(shape.config.ring) for shape in judged} == {Modular, FixedPoint, PrimeField, Boolean}
+    assert {shape.config.threads for shape in judged} == set(range(1, 7))
+    assert {shape.config.width for shape in judged} == {3, 4, 5}
+    for name in ("attention", "check"):
+        assert {getattr(shape.config, name) for shape in judged} == {False, True}
+    assert {shape.rom for shape in judged} == {False, True}
+    assert min(shape.config.bits for shape in judged) == 8
+    assert max(shape.config.bits for shape in judged) == 32
+
+
+def test_within_15_percent_of_a_synthesis_here_and_now(up5k):
+    config = CoreConfig(Modular(12), width=4, threads=3, depth=64, inputs=8, weights=8, check=False)
+    design = Design(assemble(loads(PROGRAM), config), up5k, inferred=True)
+    found, real = estimate(shape_of(design), read_table()), measure(design, (1,), alone=True)
+    assert found.lut4 == pytest.approx(real["lut4"], rel=0.15)
+    assert found.mhz == pytest.approx(real["mhz"], rel=0.15)
+
+
+def test_report():
+    config = CoreConfig(FixedPoint(16, 8))
+    image = assemble(loads(PROGRAM), config)
+    told = estimate_report(image, DEVICES["up5k"], "generic", rom=False)
+    found = estimate(Shape(config, DEVICES["up5k"], "generic", False), read_table())
+    assert told["core"] == {"lut4": found.lut4, "ff": found.ff, "dsp": 1, "block_ram": 11}
+    assert told["mhz"] == {"median": found.mhz, "cap": 50, "effective": min(50, found.mhz)}
+    # Three words a thread, four threads of three registers and the accumulator.
+    assert (told["cycles_per_inference"], told["state_bits"], told["program_words"]) == (3, 4 * 4 * 16, 3)
+    assert told["inferences_per_second"] == pytest.approx(told["mhz"]["effective"] * 1e6 / 3)
+    assert told["outside"] == []
+
+
+def test_outside_the_domain():
+    table = read_table()
+    wide = Shape(CoreConfig(Modular(4), width=7, threads=8), DEVICES["hx8k"], "generic", False)
+    assert estimate(wide, table).outside == (
+        "bits 4 (fitted: 8 to 32)",
+        "threads 8 (fitted: 1 to 6)",
+        "width 7 (fitted: 3 to 5)",
+    )
+    with pytest.raises(InputError, match=r"^there is no estimate for prime:251: among primes only"):
+        estimate(wide._replace(config=CoreConfig(PrimeField(251))), table)
+    image = assemble(loads(PROGRAM), CoreConfig(Modular(32), depth=1 << 14))
+    with pytest.raises(InputError, match=r"^the core does not fit up5k: it needs \d+ block RAMs, there are 30$"):
+        estimate_report(image, DEVICES["up5k"], "generic", rom=False)
+
+
+@pytest.mark.parametrize("ring", [Modular(16), FixedPoint(24, 8), PrimeField((1 << 13) - 1), Boolean()])
+def test_more_threads_never_lengthen_a_path(ring):
+    table = read_table()
+    for device, target in (("up5k", "generic"), ("hx8k", "generic"), ("ecp5-25k", "generic"), ("ecp5-25k", "ecp5")):
+        shapes = [Shape(CoreConfig(ring, threads=t), DEVICES[device], target, False) for t in range(1, 7)]
+        rates = [estimate(shape, table).mhz for shape in shapes]
+        assert rates == sorted(rates)
+        assert all(weight >= 0 for weight in table["period"][shapes[0].groups[1]].values())
+
+
+def test_fit_finds_the_coefficients_that_made_the_figures():
+    rows = [{"a": 1, "b": n, "c": n * n} for n in range(1, 12)]
+    found = solve(rows, [100 + 20 * row["b"] + 3 * row["c"] for row in rows])
+    assert found == pytest.approx({"a": 100, "b": 20, "c": 3}, rel=0.1)
+
+
+def test_fit_finds_the_slowest_paths():
+    # A delay that grows with bits, and one of the control that does not.
+    rows = []
+    for bits in range(8, 33):
+        shape = Shape(CoreConfig(Modular(bits)), DEVICES["hx8k"], "generic", False)
+        delays = {"control": 9.0, "sum": 2.0, "sum, bit": 0.4}
+        real = max(sum(delays.get(name, 0) * value for name, value in path.items()) for path in paths(shape).values())
+        rows.append((paths(shape), real))
+    weights = fit_period(rows, 1.0)
+    for candidates, real in rows:
+        found = max(sum(weights[name] * value for name, value in path.items()) for path in candidates.values())
+        assert found == pytest.approx(real, rel=0.1)
