@@ -27,7 +27,6 @@ __all__ = [
     "Retirements",
     "Schedule",
     "batch_sizes",
-    "cycles_per_inference",
     "execute",
     "overhead",
     "results",
@@ -248,11 +247,3 @@ def schedule(
                 taken.append(valid[-1] + (stalls[len(taken)] if stalls is not None else 0))
         ends.append(taken[-1] if taken else 0)
     return Schedule(*(np.array(column, dtype=np.int64) for column in (accepted, starts, valid, taken)))
-
-
-def cycles_per_inference(image: Image) -> float:
-    """In the long run, with a source and a sink that never wait."""
-    config = image.config
-    starts = schedule(image, [config.threads] * 16).starts
-    vectors = 8 * config.threads
-    return float(starts[-1] - starts[-9]) / vectors / (config.lanes if isinstance(config.ring, Boolean) else 1)

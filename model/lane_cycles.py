@@ -31,9 +31,10 @@ from .cycles import (
 )
 from .fold import fold_column
 from .isa import CoreConfig, Op, Words
+from .rings import Boolean
 from .segments import EngineImage
 
-__all__ = ["Prediction", "fold_stages", "latency", "plan", "predict"]
+__all__ = ["Prediction", "cycles_per_inference", "fold_stages", "latency", "plan", "predict"]
 
 Marks = NDArray[np.bool_]
 
@@ -190,3 +191,11 @@ def plan(
             done.append(before)
         ends.append(taken[-1])
     return Schedule(*(np.array(column, dtype=np.int64) for column in (accepted, starts, valid, taken)))
+
+
+def cycles_per_inference(image: Image | EngineImage) -> float:
+    """In the long run, with a source and a sink that never wait."""
+    config = image.config
+    starts = plan(image, [image.batch] * 16).starts
+    vectors = 8 * image.batch
+    return float(starts[-1] - starts[-9]) / vectors / (config.lanes if isinstance(config.ring, Boolean) else 1)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 from skinny.model.assemble import Image, fit_image
 from skinny.model.errors import InputError
+from skinny.model.isa import CoreConfig
 from skinny.model.program import Program
 from skinny.model.rings import Ring, parse_ring
 from skinny.model.storage import load, write_file
@@ -119,10 +120,21 @@ def _core(name: str, done: Campaign, luts: bool) -> dict[str, Any]:
         "time": [_figures(done, ~done.in_memory & (part == number)) for number in range(PARTS)],
     }
     if luts:
-        from skinny.sim.area import cells
-
-        answer["cells"] = cells(image.config)
+        answer["cells"] = _cells(image.config)
     return answer
+
+
+def _cells(config: CoreConfig) -> dict[str, int]:
+    """What a loadable core is made of on an iCE40 UP5K."""
+    from skinny.hdl.core import Core
+    from skinny.hdl.export import TOP, Pins
+    from skinny.sim.fpga.devices import find_device
+    from skinny.sim.fpga.expected import expected_cells
+    from skinny.sim.fpga.synth import synthesise
+
+    device = find_device("up5k")
+    found = synthesise(Pins(Core(config), retire=False), TOP, device, expected_cells(config, device)).cells
+    return {"luts": found.lut4, "flip_flops": found.ff, "block_rams": found.block_ram, "multipliers": found.dsp}
 
 
 def _figures(done: Campaign, chosen: Any) -> dict[str, Any]:

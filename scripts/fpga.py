@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
-from skinny.model.assemble import Image, assemble
+from skinny.model.assemble import Image
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig
 from skinny.model.rings import parse_ring
+from skinny.model.segments import EngineImage, fit_lanes
 from skinny.model.storage import load
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
 from skinny.sim.fpga.estimate import estimate_report
 
 from .common import add_command, note, print_json, print_table
-from .sim import add_core_options
+from .sim import add_core_options, wants_self_check
 
 if TYPE_CHECKING:
     from skinny.sim.fpga.report import Report
@@ -44,10 +44,10 @@ were off for other designs; keys: device, ring, target, rom, core (lut4, ff, dsp
 effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
 worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
 
-JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, rom, target, core and
-with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap, effective),
-critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles;
-folder and files with -o.
+JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, lanes, rom, target,
+core and with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
+effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
+gate_level_cycles; folder and files with -o.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -67,12 +67,15 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rom", action="store_true", help="program and weights are part of the design")
 
 
-def read_image(args: argparse.Namespace) -> Image:
-    """The program, assembled for a core of the size that the options give."""
+def read_image(args: argparse.Namespace) -> Image | EngineImage:
+    """The program, assembled for a core, or an engine of several lanes, of the size that the options give."""
     program = load(args.program)
     sizes = {name: getattr(args, name) for name in ("depth", "inputs", "weights") if getattr(args, name) is not None}
-    given = {"threads": args.threads, "attention": args.attention, "check": args.check, **sizes}
-    return assemble(program, CoreConfig.fit(program, parse_ring(args.ring), **given))
+    # The lanes of an engine never check.
+    check = args.check and args.lanes == 1
+    given = {"threads": args.threads, "attention": args.attention, "check": check, **sizes}
+    self_check = wants_self_check(args, program)
+    return fit_lanes(program, parse_ring(args.ring), args.lanes, self_check=self_check, **given)
 
 
 def register(commands: Any) -> None:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skinny.model.assemble import Image
-from skinny.model.cycles import cycles_per_inference
 from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig, index_bits
+from skinny.model.lane_cycles import cycles_per_inference
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
+from skinny.model.segments import EngineImage
 
 from .devices import ECP5, Device
 from .expected import expect_fit, expected_cells, multipliers
@@ -124,10 +125,12 @@ def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
     )
 
 
-def estimate_report(image: Image, device: Device, target: str, *, rom: bool) -> dict[str, Any]:
+def estimate_report(image: Image | EngineImage, device: Device, target: str, *, rom: bool) -> dict[str, Any]:
     """What the report of a synthesis would say, as far as it can be told. Raises :exc:`InputError` where there is no
     estimate or the core does not fit."""
     config = image.config
+    if isinstance(image, EngineImage) or config.guard:
+        raise InputError("there are no estimates of engines and of cores with the guard")
     table = read_table()
     found = estimate(Shape(config, device, target, rom), table)
     cells = expected_cells(config, device, target=target, rom=image if rom else None)

@@ -10,6 +10,7 @@ from skinny.model.assemble import Image
 from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig, Words, index_bits
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
+from skinny.model.segments import EngineConfig, EngineImage
 
 from .devices import Device
 
@@ -25,21 +26,36 @@ class Expected:
 
 
 def expected_cells(
-    config: CoreConfig, device: Device, *, target: str = "generic", rom: Image | None = None
+    hardware: CoreConfig | EngineConfig,
+    device: Device,
+    *,
+    target: str = "generic",
+    rom: Image | EngineImage | None = None,
 ) -> Expected:
-    """For a core of ``config`` on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
+    """For a core or an engine on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
     anything but that image."""
-    program, weights = (config.word_bits, config.depth), (config.bits, config.weights)
-    inputs = (config.bits, 2 << (index_bits(config.threads) + index_bits(config.inputs)))
-    results = (config.bits + 2, config.fifo)
+    engine = isinstance(hardware, EngineConfig)
+    config = hardware.core if engine else hardware
+    cores = hardware.cores if engine else 1
+    guard = int(config.guard)
+    program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
+    vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
+    inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
+    results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     # Instantiated block RAMs are never 36 bits wide.
     shapes = [shape for shape in device.family.shapes if shape[0] <= 18 or target == "generic"]
-    most = least = sum(_blocks(shapes, *memory) for memory in (program, weights, inputs, results))
+    least = cores * sum(_blocks(shapes, *memory) for memory in (program, weights, inputs, results))
+    if engine:
+        least += _blocks(shapes, *results)
+    most = least
     if rom is not None:
         # Bits that are the same in all words that a memory will ever hold may be made constant.
-        for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
-            least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
-    return Expected(multipliers(config.ring, device), range(least, most + 1))
+        for image in rom.lanes:
+            for (bits, depth), words in ((program, image.words), (weights, image.weights)):
+                least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
+    products = multipliers(config.ring, device)
+    times = cores + engine
+    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1))
 
 
 def expect_fit(cells: Expected, device: Device) -> None:

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from skinny.hdl.core import Core
+from skinny.hdl.engine import ParallelEngine
 from skinny.hdl.export import TOP, Pins
 from skinny.model.assemble import Image
 from skinny.model.errors import InputError
 from skinny.model.rings import Boolean
+from skinny.model.segments import EngineImage
 
 from ..bench import Load, Reset, Run, Step, run_steps
 from ..build import build_bench, missing_tools
@@ -38,7 +40,7 @@ def expect_gate_level(device: Device) -> None:
         raise InputError(f"{missing}: the netlist cannot be simulated, --no-gate-level goes without")
 
 
-def gate_netlist(core: Core, device: Device, expected: Expected | None = None) -> Netlist:
+def gate_netlist(core: Core | ParallelEngine, device: Device, expected: Expected | None = None) -> Netlist:
     """The netlist of ``core`` with all its pins."""
     return synthesise(Pins(core), TOP, device, expected)
 
@@ -52,7 +54,7 @@ def gate_bench(netlist: Netlist) -> Path:
     return build_bench(text, netlist.top, ports=netlist.ports, level="-O0")
 
 
-def simulate_netlist(netlist: Netlist, image: Image, *, rom: bool = False) -> int:
+def simulate_netlist(netlist: Netlist, image: Image | EngineImage, *, rom: bool = False) -> int:
     """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; the number of cycles that
     were compared. The first difference to the cycle model is a :exc:`CheckError`."""
     config = image.config

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from skinny.hdl.core import Core
+from skinny.hdl.engine import ParallelEngine, component
 from skinny.hdl.export import TOP, Pins, to_verilog
 from skinny.hdl.harness import Harness
 from skinny.model.assemble import Image
-from skinny.model.cycles import cycles_per_inference
+from skinny.model.lane_cycles import cycles_per_inference
+from skinny.model.segments import EngineImage
 from skinny.model.storage import write_folder
 
 from .devices import Device
@@ -30,10 +32,10 @@ HARNESS = "harness"
 
 @dataclass(frozen=True)
 class Design:
-    """What is to be built: the core for ``image`` on ``device``, of the parts that there are for its family or
-    ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
+    """What is to be built: the core or engine for ``image`` on ``device``, of the parts that there are for its family
+    or ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
 
-    image: Image
+    image: Image | EngineImage
     device: Device
     rom: bool = False
     inferred: bool = False
@@ -42,13 +44,14 @@ class Design:
     def target(self) -> str:
         return "generic" if self.inferred else self.device.family.target
 
-    def core(self) -> Core:
+    def core(self) -> Core | ParallelEngine:
         """A new one."""
-        return Core(self.image.config, self.image if self.rom else None, rom=self.rom, target=self.target)
+        return component(self.image.hardware, self.image if self.rom else None, rom=self.rom, target=self.target)
 
     def expected(self) -> Expected:
         """Raises :exc:`InputError` if that is more than the device has."""
-        cells = expected_cells(self.image.config, self.device, target=self.target, rom=self.image if self.rom else None)
+        rom = self.image if self.rom else None
+        cells = expected_cells(self.image.hardware, self.device, target=self.target, rom=rom)
         expect_fit(cells, self.device)
         return cells
 
@@ -82,6 +85,7 @@ class Report:
         best = self.placement.best
         path = best.path
         cycles = cycles_per_inference(image)
+        words = sum(map(len, image.lanes))
         return {
             "device": self.design.device.name,
             "ring": config.ring.name,
@@ -93,6 +97,8 @@ class Report:
             "fifo": config.fifo,
             "attention": config.attention,
             "check": config.check,
+            "guard": config.guard,
+            "lanes": len(image.lanes),
             "rom": self.design.rom,
             "target": self.design.target,
             "core": asdict(self.alone.cells),
@@ -110,9 +116,9 @@ class Report:
             "critical_path": {"words": path.words, **asdict(path)},
             "cycles_per_inference": cycles,
             "inferences_per_second": self.frequency * 1e6 / cycles,
-            "state_bits": config.threads * (config.width + config.attention) * config.bits,
-            "program_words": len(image),
-            "program_bits": len(image) * config.word_bits,
+            "state_bits": len(image.lanes) * config.threads * (config.width + config.attention) * config.bits,
+            "program_words": words,
+            "program_bits": words * config.word_bits,
             "gate_level_cycles": self.gate_cycles,
         }
 

@@ -46,7 +46,7 @@ def test_one_core(answer):
 
 
 def test_cells(answer, monkeypatch):
-    monkeypatch.setattr("skinny.sim.area.cells", lambda config: {"luts": 10 + config.guard})
+    monkeypatch.setattr("skinny.scripts.faults._cells", lambda config: {"luts": 10 + config.guard})
     told = answer(*FIXED, "--count", "10", "--luts")
     assert [core["cells"] for core in told["cores"]] == [{"luts": 10}, {"luts": 10}, {"luts": 11}]
 
