@@ -40,7 +40,7 @@ class Pins(wiring.Component):
     ----------
     core : Core or ParallelEngine
     retire : bool
-        Whether the port ``retire`` is there, or left open as in a design that only computes.
+        Whether the ports ``retire`` are there, or left open as in a design that only computes.
 
     Members
     -------
@@ -54,7 +54,7 @@ class Pins(wiring.Component):
         members: dict[str, Member] = {}
         for name, member in core.signature.members.items():
             port = getattr(core, name)
-            if name == "retire" and not retire:
+            if name.startswith("retire") and not retire:
                 continue
             if member.is_port:
                 self._inner[name] = port

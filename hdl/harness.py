@@ -11,7 +11,7 @@ class Harness(wiring.Component):
     """``core`` with every input from a shift register and every output captured and folded into one pin.
 
     Paths from and to the pins thus begin and end in registers beside the logic, and no output is optimised away.
-    The port ``retire``, if there is one, stays open: it serves simulation and costs nothing then.
+    Ports ``retire``, if there are any, stay open: they serve simulation and costs nothing then.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Harness(wiring.Component):
         m.submodules.core = self.core
         inputs, outputs = [], []
         for path, member, port in self.core.signature.flatten(self.core):
-            if path[0] != "retire":
+            if not path[0].startswith("retire"):
                 (inputs if member.flow is In else outputs).append(Value.cast(port))
 
         scanned = Signal(len(Cat(inputs)), reset_less=True)

@@ -1,26 +1,18 @@
 """``--lanes``, ``skinny bench parallel`` and ``skinny picture parallel``."""
 
-import gc
 import json
 import subprocess
 
 import pytest
 from skinny.model.golden import run
+from skinny.model.isa import CoreConfig
 from skinny.model.lane_cycles import latency
-from skinny.model.rings import PrimeField
+from skinny.model.rings import Boolean, PrimeField
+from skinny.model.segments import EngineConfig
 from skinny.model.storage import load
 from skinny.scripts import bench_parallel, sim
 
-#: An engine that is not synthesised is never elaborated.
-pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 LANES = ["--threads", "3", "--lanes", "2"]
-
-
-@pytest.fixture(autouse=True)
-def collected():
-    """They are gone before the next test, which may not say so."""
-    yield
-    gc.collect()
 
 
 def test_sim_over_a_ring_is_the_sequential_run(answer):
@@ -87,7 +79,7 @@ def small_bench(monkeypatch):
     monkeypatch.setattr(bench_parallel, "LANES", (1, 2))
     monkeypatch.setattr(bench_parallel, "CYCLES", 200)
     cells = iter([{"luts": 100, "registers": 1}, {"luts": 250, "registers": 2}])
-    monkeypatch.setattr(bench_parallel, "synthesise", lambda engine: next(cells))
+    monkeypatch.setattr(bench_parallel, "cells", lambda hardware: next(cells))
 
 
 def test_bench(small_bench, answer, folder):
@@ -101,10 +93,9 @@ def test_picture(small_bench, answer, folder):
     assert (folder / "lanes.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_synthesis_counts_cells():
-    from skinny.hdl.arithmetic import Arithmetic
-    from skinny.model.rings import Modular
-
-    found = bench_parallel.synthesise(Arithmetic(Modular(16), 16, 1))
-    assert found["multipliers"] == 1
-    assert found["luts"] >= 16
+def test_cells():
+    core = CoreConfig(Boolean(), lanes=4, threads=3, depth=16, inputs=4, weights=4, fifo=16, check=False)
+    one, two = (bench_parallel.cells(hardware) for hardware in (core, EngineConfig(core, 2)))
+    assert one["block_rams"] < two["block_rams"]
+    assert 2 * one["luts"] < two["luts"]
+    assert (one["multipliers"], two["multipliers"]) == (0, 0)
