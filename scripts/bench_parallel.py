@@ -14,7 +14,7 @@ from skinny.model.errors import CheckError
 from skinny.model.isa import CoreConfig
 from skinny.model.program import Output, Program
 from skinny.model.rings import FixedPoint
-from skinny.model.segments import EngineImage, fit_lanes
+from skinny.model.segments import EngineConfig, EngineImage, fit_lanes
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
 from skinny.sim.fpga.devices import find_device
@@ -27,6 +27,7 @@ LANES = (1, 2, 4, 8)
 CYCLES = 20_000
 RING = FixedPoint(16, 8)
 INPUTS = 8
+DEVICE = find_device("ecp5-85k")
 
 
 def bench_parallel() -> list[dict[str, Any]]:
@@ -36,19 +37,15 @@ def bench_parallel() -> list[dict[str, Any]]:
     for lanes in LANES:
         image = fit_lanes(program, RING, lanes)
         taken = measure(BulkCore(image.hardware), image)
-        cells = synthesise(Pins(component(image.hardware), retire=False), TOP, find_device("ecp5-85k")).cells
-        luts = cells.lut4 + 2 * cells.carry + 6 * cells.lut_ram  # these cells take the place of so many
-        first = rows[0] if rows else {"cycles": taken, "luts": luts}
+        counted = cells(image.hardware)
+        first = rows[0] if rows else {"cycles": taken, "luts": counted["luts"]}
         rows.append(
             {
                 "lanes": lanes,
                 "cycles": taken,
                 "speed_up": first["cycles"] / taken,
-                "luts": luts,
-                "registers": cells.ff,
-                "multipliers": cells.dsp,
-                "block_rams": cells.block_ram,
-                "times_luts": luts / first["luts"],
+                **counted,
+                "times_luts": counted["luts"] / first["luts"],
             }
         )
     return rows
@@ -72,3 +69,15 @@ def measure(core: BulkCore, image: Image | EngineImage) -> int:
     if (difference := first_divergence(stimulus, expect(stimulus), record)) is not None:
         raise CheckError(difference)
     return int(record.results["valid"][-1] - record.accepted[-1])
+
+
+def cells(hardware: CoreConfig | EngineConfig) -> dict[str, int]:
+    """Cells after synthesis, before place and route."""
+    design = Pins(component(hardware, target=DEVICE.family.target), retire=False)
+    found = synthesise(design, TOP, DEVICE).cells
+    return {
+        "luts": found.lut4 + 2 * found.carry + 6 * found.lut_ram,
+        "registers": found.ff,
+        "multipliers": found.dsp,
+        "block_rams": found.block_ram,
+    }

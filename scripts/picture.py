@@ -125,14 +125,16 @@ def draw_parallel(args: argparse.Namespace) -> None:
     lanes = [row["lanes"] for row in rows]
     figure, (axis,) = _new_figure(1, 5)
     axis.loglog(lanes, lanes, color=COLOURS[5], linestyle="--", label="K", base=2)
-    for key, label, colour, marker in (
-        ("speed_up", "speed-up of one inference", COLOURS[0], "o"),
-        ("times_luts", "LUTs, ECP5", COLOURS[1], "s"),
+    for key, label, colour, marker, below in (
+        ("speed_up", "speed-up of one inference", COLOURS[0], "o", True),
+        ("times_luts", "LUTs, ECP5", COLOURS[1], "s", False),
     ):
         values = [row[key] for row in rows]
         axis.loglog(lanes, values, marker=marker, color=colour, label=label, base=2)
         for x, y in zip(lanes[1:], values[1:], strict=True):
-            axis.annotate(f"{y:.2f}", (x, y), textcoords="offset points", xytext=(0, 9), ha="right", color=colour)
+            place = {"xytext": (6, -14), "ha": "left"} if below else {"xytext": (-6, 8), "ha": "right"}
+            axis.annotate(f"{y:.2f}", (x, y), textcoords="offset points", color=colour, **place)
+    axis.margins(x=0.08)
     axis.set_xticks(lanes, [str(k) for k in lanes])
     axis.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
     axis.set_title(f"one inference of 20,000 steps on K lanes: {rows[0]['cycles']:,} cycles on one")

@@ -1,28 +1,18 @@
 """``--lanes``, ``skinny bench parallel`` and ``skinny picture parallel``."""
 
-import gc
 import json
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 from skinny.model.golden import run
+from skinny.model.isa import CoreConfig
 from skinny.model.lane_cycles import latency
-from skinny.model.rings import PrimeField
+from skinny.model.rings import Boolean, PrimeField
+from skinny.model.segments import EngineConfig
 from skinny.model.storage import load
 from skinny.scripts import bench_parallel, sim
-from skinny.sim.fpga.synth import Cells
 
-#: An engine that is not synthesised is never elaborated.
-pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 LANES = ["--threads", "3", "--lanes", "2"]
-
-
-@pytest.fixture(autouse=True)
-def collected():
-    """They are gone before the next test, which may not say so."""
-    yield
-    gc.collect()
 
 
 def test_sim_over_a_ring_is_the_sequential_run(answer):
@@ -88,8 +78,8 @@ def small_bench(monkeypatch):
     monkeypatch.setattr(bench_parallel, "measure", lambda core, image: latency(image))
     monkeypatch.setattr(bench_parallel, "LANES", (1, 2))
     monkeypatch.setattr(bench_parallel, "CYCLES", 200)
-    cells = iter([Cells(70, 1, 12, 1, 4, 1), Cells(200, 2, 22, 3, 9, 1)])  # 70 + 2·12 + 6 and 200 + 2·22 + 6 LUTs
-    monkeypatch.setattr(bench_parallel, "synthesise", lambda pins, top, device: SimpleNamespace(cells=next(cells)))
+    cells = iter([{"luts": 100, "registers": 1}, {"luts": 250, "registers": 2}])
+    monkeypatch.setattr(bench_parallel, "cells", lambda hardware: next(cells))
 
 
 def test_bench(small_bench, answer, folder):
@@ -101,3 +91,11 @@ def test_bench(small_bench, answer, folder):
 def test_picture(small_bench, answer, folder):
     assert answer("picture", "parallel", "-o", "lanes.png") == {"file": "lanes.png"}
     assert (folder / "lanes.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_cells():
+    core = CoreConfig(Boolean(), lanes=4, threads=3, depth=16, inputs=4, weights=4, fifo=16, check=False)
+    one, two = (bench_parallel.cells(hardware) for hardware in (core, EngineConfig(core, 2)))
+    assert one["block_rams"] < two["block_rams"]
+    assert 2 * one["luts"] < two["luts"]
+    assert (one["multipliers"], two["multipliers"]) == (0, 0)
