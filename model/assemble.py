@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .isa import APPLIES, MOST_BATCHES, CoreConfig, Op, Setting, Space, Words
 from .program import Input, Linear, Program, Weight
-from .storage import instruction_texts, scalar_texts
+from .text import instruction_texts, scalar_texts
 
 __all__ = ["Image", "Load", "assemble", "disassemble"]
 
