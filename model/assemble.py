@@ -19,7 +19,7 @@ from .errors import InputError
 from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words
 from .program import Input, Linear, Program, Weight
 from .rings import Ring
-from .storage import instruction_texts, scalar_texts
+from .text import instruction_texts, scalar_texts
 
 __all__ = ["Image", "Load", "assemble", "disassemble", "fit_image"]
 

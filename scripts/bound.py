@@ -10,7 +10,8 @@ from typing import Any
 from skinny.model.bounds import bound, suggest
 from skinny.model.errors import InputError
 from skinny.model.rings import FixedPoint, parse_ring
-from skinny.model.storage import instruction_texts, load, scalar_texts
+from skinny.model.storage import load
+from skinny.model.text import instruction_texts, scalar_texts
 
 from .common import add_command, print_json, print_table, readable
 from .inputs import parse_number

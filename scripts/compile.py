@@ -12,7 +12,8 @@ from skinny.model.errors import InputError
 from skinny.model.formula import CEILING
 from skinny.model.parse import parse_formula
 from skinny.model.program import CONTRACTS
-from skinny.model.storage import dumps, ending, save
+from skinny.model.storage import ending, save
+from skinny.model.text import dumps
 
 from .common import add_command, large, note, print_json, print_table
 from .inputs import parse_number, read_text

@@ -13,7 +13,8 @@ from skinny.model.explain import METHODS, Divergence, Shares, divergence, shares
 from skinny.model.golden import run
 from skinny.model.program import Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Real, Ring, parse_ring
-from skinny.model.storage import instruction_texts, load, scalar_texts
+from skinny.model.storage import load
+from skinny.model.text import instruction_texts, scalar_texts
 
 from .common import add_command, note, print_json, print_table, readable
 from .explain_page import places, short, write_page

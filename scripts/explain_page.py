@@ -17,7 +17,8 @@ from skinny.model.errors import InputError
 from skinny.model.golden import input_lanes, scalars, trace_chunks
 from skinny.model.program import Input, Linear, Program, Weight
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
-from skinny.model.storage import scalar_texts, write_file
+from skinny.model.storage import write_file
+from skinny.model.text import scalar_texts
 
 from .common import readable
 

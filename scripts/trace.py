@@ -12,7 +12,8 @@ from skinny.model.errors import InputError
 from skinny.model.golden import trace, trace_chunks
 from skinny.model.program import Program
 from skinny.model.rings import Array, Ring, parse_ring
-from skinny.model.storage import instruction_texts, load, scalar_texts
+from skinny.model.storage import load
+from skinny.model.text import instruction_texts, scalar_texts
 from skinny.model.vcd import write_vcd
 
 from .common import add_command, note, print_json, readable

@@ -28,6 +28,8 @@ SCALARS = [
     Affine(((1, 3), (2, 1))),
     Affine(((0, 2), (1, 6), (2, 1))),
     Affine(((2, Fraction(1, 2)),)),
+    Affine(((0, 2), (1, 3), (2, 1)), 5),
+    Affine(((0, 2), (1, 3), (2, Fraction(1, 2)))),
 ]
 Instruction = tuple[int, int, int, int]
 
@@ -207,6 +209,13 @@ def test_small_limits_keep_the_program_and_never_cost(monkeypatch, name, value):
         gained += other.cycles < one.cycles
         assert registers(one, Exact()) == registers(other, Exact())
     assert gained or name == "BUDGET"
+
+
+def test_the_form_that_follows_a_chunk_counts(monkeypatch):
+    # The other order of the first two would take 3 + 3 steps instead of 4 + 3, but the form must then be built again.
+    monkeypatch.setattr("skinny.model.passes.schedule.CHUNK", 2)
+    one, other, _, _ = scheduled([(0, 1, 1, 8), (2, 1, 1, 9), (0, 3, 1, 9)], 4)
+    assert other.cycles == one.cycles == 3 + 4 + 3
 
 
 def test_a_program_of_a_million_instructions_is_left_when_the_budget_is_spent(monkeypatch):

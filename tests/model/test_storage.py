@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.program import Columns, Input, Linear, Output, Program, Weight
-from skinny.model.storage import dumps, load, loads, save
+from skinny.model.storage import load, save
+from skinny.model.text import dumps, loads
 
 TEXT = """\
 skinny 1

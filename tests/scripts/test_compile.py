@@ -11,7 +11,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from skinny.model.errors import CheckError
 from skinny.model.formula import facts
-from skinny.model.storage import load, loads
+from skinny.model.storage import load
+from skinny.model.text import loads
 
 #: What the issue asks of compile --json.
 KEYS = ["length", "cycles", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]

@@ -15,7 +15,7 @@ from skinny.model.host import Host
 from skinny.model.isa import CoreConfig
 from skinny.model.link import Device, seal
 from skinny.model.rings import FixedPoint
-from skinny.model.storage import loads
+from skinny.model.text import loads
 from skinny.scripts import host
 from skinny.sim.linked import SimulatedBoard
 

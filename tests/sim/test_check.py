@@ -7,7 +7,7 @@ import pytest
 from skinny.model.assemble import assemble
 from skinny.model.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.model.storage import loads
+from skinny.model.text import loads
 from skinny.sim.check import Stimulus, expect, first_divergence, outputs, random_elements, random_stimulus
 
 PROGRAM = """\

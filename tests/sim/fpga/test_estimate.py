@@ -5,7 +5,7 @@ from skinny.model.assemble import assemble
 from skinny.model.errors import InputError
 from skinny.model.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.model.storage import loads
+from skinny.model.text import loads
 from skinny.sim.fpga.devices import DEVICES
 from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table
 from skinny.sim.fpga.fit import fit_period, shape_of, solve, summary
