@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +34,7 @@ __all__ = [
     "lut_terms",
     "paths",
     "read_table",
+    "weigh",
 ]
 
 TABLE = Path(__file__).with_name("estimate.json")
@@ -110,11 +110,11 @@ def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
             f"there is no estimate for {config.ring.name}: among primes only for those of the form 2^k - 1"
         )
     cells, speed = shape.groups
-    delays = {name: _sum(table["period"][speed], terms) for name, terms in paths(shape).items()}
+    delays = {name: weigh(table["period"][speed], terms) for name, terms in paths(shape).items()}
     slowest = max(delays, key=lambda name: delays[name])
     return Estimate(
-        lut4=round(_sum(table["lut4"][cells], lut_terms(shape))),
-        ff=round(_sum(table["ff"][cells], ff_terms(shape))),
+        lut4=round(weigh(table["lut4"][cells], lut_terms(shape))),
+        ff=round(weigh(table["ff"][cells], ff_terms(shape))),
         mhz=1000 / delays[slowest],
         path=slowest,
         outside=tuple(
@@ -157,7 +157,8 @@ def estimate_report(image: Image | EngineImage, device: Device, target: str, *, 
     }
 
 
-def _sum(weights: Mapping[str, float], terms: Terms) -> float:
+def weigh(weights: Mapping[str, float], terms: Terms) -> float:
+    """The sum of the terms, each times its coefficient."""
     return sum(weights[name] * value for name, value in terms.items())
 
 
@@ -186,7 +187,7 @@ def lut_terms(shape: Shape) -> Terms:
         # The bits of partial products below the highest that is kept: a square without a corner.
         "bit of partial products": shape.in_luts * (bits**2 - (2 * bits - shape.kept) ** 2 / 2),
         "bit, product in LUTs": shape.in_luts * bits,
-        "bit, product of several blocks": bits * (bits > shape.device.family.operand) * (shape.blocks > 0),
+        "bit kept, product of blocks": shape.kept * (bits > shape.device.family.operand) * (shape.blocks > 0),
     }
 
 
@@ -221,11 +222,11 @@ def paths(shape: Shape) -> dict[str, Terms]:
     bits = config.bits
     control: Terms = {"control": 1, "control, address bit": index_bits(config.depth) + index_bits(config.inputs)}
     select: Terms = {"select": 1, "select, register": config.width}
-    product: Terms = {"product": 1, "product, bit": bits}
+    product: Terms = {"product": 1}
     if shape.in_luts:
-        product = {"product in LUTs": 1, "product in LUTs, doubling": log2(bits)}
+        product = {"product in LUTs": 1, "product in LUTs, bit": bits, "product in LUTs, bit kept": shape.kept}
     elif bits > shape.device.family.operand:
-        product |= {"product of several blocks": 1}
+        product = {"product of blocks": 1, "product of blocks, bit kept": shape.kept}
     add: Terms = {"sum": 1, "sum, bit": bits}
     if isinstance(config.ring, Boolean):
         product, add = {"product of bits": 1}, {}

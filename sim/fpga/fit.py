@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .estimate import Shape, Terms, estimate, ff_terms, lut_terms, paths
+from .estimate import Shape, Terms, estimate, ff_terms, lut_terms, paths, weigh
 from .report import Design
 from .samples import fitting_set, held_out_set, measure
 from .tools import tool_version
@@ -24,11 +24,12 @@ GUESS = {
     "select": 3.0,
     "select, register": 0.5,
     "product": 4.0,
-    "product, bit": 0.05,
-    "product of several blocks": 5.0,
     "product of bits": 1.5,
-    "product in LUTs": 2.0,
-    "product in LUTs, doubling": 2.2,
+    "product of blocks": 5.0,
+    "product of blocks, bit kept": 0.1,
+    "product in LUTs": 5.5,
+    "product in LUTs, bit": 0.25,
+    "product in LUTs, bit kept": 0.1,
     "sum": 4.0,
     "sum, bit": 0.13,
     "fold": 4.0,
@@ -80,19 +81,21 @@ def solve(rows: Sequence[Terms], measured: Sequence[float], guess: Terms | None 
 
 
 def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], slowness: float) -> dict[str, float]:
-    """Which path decides depends on the coefficients, and they on it: in turn, until nothing changes."""
+    """Which path decides depends on the coefficients, and they on it: in turn, until nothing changes. That need not
+    come to an end, so the best that was met is taken."""
     guess = {name: slowness * value for name, value in GUESS.items()}
+    measured = [period for _, period in rows]
+    tried: list[tuple[float, dict[str, float]]] = []
     weights = guess
     for _ in range(50):
-        slowest = [
-            max(candidates.values(), key=lambda terms: sum(weights[name] * value for name, value in terms.items()))
-            for candidates, _ in rows
-        ]
-        again = solve(slowest, [period for _, period in rows], guess)
-        if again == weights:
+        slowest = [max(candidates.values(), key=lambda terms: weigh(weights, terms)) for candidates, _ in rows]
+        weights = solve(slowest, measured, guess)
+        found = [max(weigh(weights, terms) for terms in candidates.values()) for candidates, _ in rows]
+        off = sum((period / real - 1) ** 2 for period, real in zip(found, measured, strict=True))
+        if (off, weights) in tried:
             break
-        weights = again
-    return weights
+        tried.append((off, weights))
+    return min(tried, key=lambda each: each[0])[1]
 
 
 def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:
