@@ -159,7 +159,8 @@ def _show(device: Device, report: Report) -> None:
     rows = [(names[name], *(answer[part][name] for part in parts)) for name in names]
     print_table((device.title, "core alone", "with harness"), rows)
     mhz = answer["mhz"]
-    print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {len(mhz['seeds'])} seeds")
+    seeds = "1 seed" if len(mhz["seeds"]) == 1 else f"{len(mhz['seeds'])} seeds"
+    print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {seeds}")
     print(f"critical path: {answer['critical_path']['words']}")
     _show_use(answer)
     if answer["gate_level_cycles"] is not None:
