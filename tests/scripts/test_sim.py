@@ -57,12 +57,12 @@ def test_waveform(answer, folder, engine):
 
 
 def test_divergence_is_exit_code_1(skinny, monkeypatch):
-    multiply = Arithmetic._multiply_binary
+    negate = Arithmetic._negate_binary
 
-    def wrong(self, a, b, acc, neg):
-        return multiply(self, a, b, acc, ~neg)
+    def wrong(self, product, acc, neg):
+        return negate(self, product, acc, ~neg)
 
-    monkeypatch.setattr(Arithmetic, "_multiply_binary", wrong)
+    monkeypatch.setattr(Arithmetic, "_negate_binary", wrong)
     code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--inputs", "a=3,b=0.5", "--json")
     assert code == 1
     told = json.loads(out)
