@@ -56,7 +56,7 @@ def test_report(answer, skinny, folder, monkeypatch):
     lines = out.splitlines()
     assert lines[0].split() == ["Lattice", "iCE40", "UP5K", "SG48", "core", "alone", "with", "harness"]
     assert ["LUT4", str(told["core"]["lut4"]), str(told["with_harness"]["lut4"])] in [line.split() for line in lines]
-    assert f"frequency: best {mhz['best']:.1f} MHz, median {mhz['best']:.1f} MHz of 1 seeds" in lines
+    assert f"frequency: best {mhz['best']:.1f} MHz, median {mhz['best']:.1f} MHz of 1 seed" in lines
     assert any("data sheet allows it 50 MHz" in line for line in lines)
     assert f"critical path: {told['critical_path']['words']}" in lines
     assert f"7.00 cycles an inference, {told['inferences_per_second']:,.0f} inferences a second" in lines

@@ -8,7 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from skinny.hdl.export import design_files, export
+from skinny.hdl.core import Core
+from skinny.hdl.export import Pins, design_files, export, to_verilog
 from skinny.model.assemble import assemble
 from skinny.model.cycles import overhead
 from skinny.model.errors import InputError
@@ -162,3 +163,11 @@ def test_nothing_half_written(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"skinny_core\.v: cannot be written"):
         export(image, elements, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["skinny_core.v"]
+
+
+@pytest.mark.parametrize("retire", [True, False])
+def test_the_port_for_simulation_may_be_left_open(retire):
+    config, _ = CASES["fixed"]
+    ports = re.search(r"module skinny_core\((.*?)\)", to_verilog(Pins(Core(config), retire=retire)), re.DOTALL)[1]
+    assert ("retire_value" in ports) is retire
+    assert "load_data" in ports
