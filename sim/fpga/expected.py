@@ -49,10 +49,11 @@ def expected_cells(
         least += _blocks(shapes, *results)
     most = least
     if rom is not None:
-        # Bits that are the same in all words that a memory will ever hold may be made constant.
+        # Bits that are the same in all words that a memory will ever hold may be made constant, blocks that hold nothing
+        # left out.
         for image in rom.lanes:
             for (bits, depth), words in ((program, image.words), (weights, image.weights)):
-                least += _blocks(shapes, _differing(words, depth), depth) - _blocks(shapes, bits, depth)
+                least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
     products = multipliers(config.ring, device)
     times = cores + engine
     return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1))

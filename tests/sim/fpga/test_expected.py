@@ -60,10 +60,11 @@ def test_multipliers(device, ring, least, most):
 
 def test_a_rom_may_have_constant_bits():
     text = "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
-    # Words 3 + 1 + 1 + 2 + 2 + 6 + 8 bits of which op (3), neg (1), dst (1) and src (2) differ; no weight but one.
+    # Words 3 + 1 + 1 + 2 + 2 + 6 + 8 bits of which op (3), neg (1), dst (1) and src (2) differ: with three words
+    # one block of 16 bits. No weight but one.
     config = CoreConfig(FixedPoint(16, 8))
     rom = assemble(loads(text), config)
-    assert expected_cells(config, DEVICES["up5k"], rom=rom).block_ram == range(2 + 1 + 2 + 2, 12)
+    assert expected_cells(config, DEVICES["up5k"], rom=rom).block_ram == range(1 + 1 + 2 + 2, 12)
 
 
 def test_unknown_device():
