@@ -102,7 +102,7 @@ class Multiplier(wiring.Component):
         m = Module()
         a, b = self.a, self.b
         if self.operand_registers:
-            a, b = Signal.like(a, reset_less=True), Signal.like(b, reset_less=True)
+            a, b = (Signal(self.bits, reset_less=True, name=f"operand_{name}") for name in "ab")
             m.d.sync += [a.eq(self.a), b.eq(self.b)]
         product = a.as_signed() * b.as_signed() if self.signed else a * b
         if self.product_registers:

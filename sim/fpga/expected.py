@@ -49,8 +49,8 @@ def expected_cells(
         least += _blocks(shapes, *results)
     most = least
     if rom is not None:
-        # Bits that are the same in all words that a memory will ever hold may be made constant, blocks that hold nothing
-        # left out.
+        # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
+        # nothing left out.
         for image in rom.lanes:
             for (bits, depth), words in ((program, image.words), (weights, image.weights)):
                 least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
