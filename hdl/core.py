@@ -172,6 +172,7 @@ class Core(wiring.Component):
                 twin.hold.eq(sequencer.hold),
                 twin.last_word.eq(store.last_word),
                 twin.last_input.eq(store.last_input),
+                twin.pointers.eq(inputs.pointers),
                 twin.tag.eq(f1_tag),
                 twin.done.eq(f1_done),
                 settings.write.eq(store.write),

@@ -33,6 +33,8 @@ class ControlTwin(wiring.Component):
         Of the stream of inputs: a word is taken; whether it has ``last``; the core is ready.
     room, hold, last_word, last_input : In
         As the sequencer and the input buffer get them.
+    pointers : In
+        Those of the input buffer.
     tag, done : In
         What the sequencer gave, a cycle late: the registers that follow it.
     odd : Out(1)
@@ -40,6 +42,7 @@ class ControlTwin(wiring.Component):
 
     def __init__(self, config: CoreConfig):
         self.config = config
+        self._inputs = InputBuffer(config, memory=False)
         super().__init__(
             {
                 "accept": In(1),
@@ -49,6 +52,7 @@ class ControlTwin(wiring.Component):
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
+                "pointers": In(len(self._inputs.pointers)),
                 "tag": In(tag_layout(config)),
                 "done": In(1),
                 "odd": Out(1),
@@ -58,7 +62,7 @@ class ControlTwin(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.sequencer = sequencer = Sequencer(self.config)
-        m.submodules.inputs = inputs = InputBuffer(self.config, memory=False)
+        m.submodules.inputs = inputs = self._inputs
         for port, value in (
             (inputs.i.valid, self.accept),
             (inputs.i.p.last, self.last),
@@ -71,7 +75,12 @@ class ControlTwin(wiring.Component):
         ready = Signal(init=1)
         # The input buffer hears of the end of a batch two cycles after it is issued.
         done = Signal(2)
-        m.d.sync += [ready.eq(self.ready), done.eq(Cat(sequencer.done, done[0]))]
+        pointers = Signal.like(self.pointers)
+        m.d.sync += [
+            ready.eq(self.ready),
+            pointers.eq(self.pointers),
+            done.eq(Cat(sequencer.done, done[0])),
+        ]
         m.d.comb += [
             sequencer.full.eq(inputs.full),
             sequencer.count.eq(inputs.count),
@@ -87,6 +96,7 @@ class ControlTwin(wiring.Component):
             | (mine.live & (mine.as_value() != other.as_value()))
             | (sequencer.done != self.done)
             | (inputs.i.ready != ready)
+            | (inputs.pointers != pointers)
         )
         return m
 

@@ -46,6 +46,8 @@ class InputBuffer(wiring.Component):
         Its parity as it was when the word came in; for a core with the guard.
     release : In(1)
         The oldest batch that was begun is read no more.
+    pointers : Out
+        Where the next word goes and which batch is begun next, for the guard.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class InputBuffer(wiring.Component):
         self.lane = lane
         self.memory = memory
         thread = index_bits(config.threads)
+        vector_bits = self._vector_bits = (lane.vectors - 1).bit_length() if lane else thread
         super().__init__(
             {
                 "i": In(stream.Signature(input_layout(config))),
@@ -75,6 +78,7 @@ class InputBuffer(wiring.Component):
                 "x": Out(config.bits),
                 "x_parity": Out(1),
                 "release": In(1),
+                "pointers": Out(index_bits(config.inputs) + vector_bits + 4),
             }
         )
 
@@ -82,7 +86,7 @@ class InputBuffer(wiring.Component):
         m = Module()
         config = self.config
         lane = self.lane or Lane(config.threads, 1)
-        vector_bits = (lane.vectors - 1).bit_length() if self.lane else len(self.thread)
+        vector_bits = self._vector_bits
 
         # How many batches, modulo 4, came in and were begun; the lowest bit is the bank of the next one.
         filled = Signal(2)
@@ -108,6 +112,7 @@ class InputBuffer(wiring.Component):
             self.i.ready.eq(~both),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
+            self.pointers.eq(Cat(u, thread, filled, taken)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == lane.vectors - 1))),
         ]
         m.d.sync += [

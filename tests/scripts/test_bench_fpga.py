@@ -28,7 +28,8 @@ def test_quick_part_holds_its_promises(skinny, quick_rows):
     assert core["mhz"] == min(50, core["nextpnr_mhz"]["1"]) >= 44
     assert core["lut"] == core["lut4"] <= 440
     assert core["to_limit"] == core["mhz"] / fed["mhz"] >= 0.9
-    assert core["times_picorv32"] == pytest.approx(core["mhz"] / (30 / 14.3)) > 15
+    assert core["times_picorv32"] == pytest.approx(core["mhz"] / (30 / 14.3))
+    assert core["times_picorv32"] > 15
     assert core["luts_to_picorv32"] == core["lut"] / 1572 <= 0.4
     assert len(told["claims"]) == 6
     assert all(claim["met"] for claim in told["claims"])

@@ -30,7 +30,7 @@ def test_self_check(skinny, folder):
     code, out, _ = skinny("verilog", "p.skn", "--ring", "fixed:12.6", "--self-check", "-o", "design", "--vectors", "9")
     assert code == 0
     # Twice the program with the accumulator built anew, two checks and two outputs, and the status word.
-    assert out.endswith("15 program words, 4 threads: 71 cycles for a batch\n")
+    assert out.endswith("15 program words, 4 threads: 72 cycles for a batch\n")
     design = folder / "design"
     told = json.loads((design / "manifest.json").read_text())
     assert (told["program"]["self_check"], told["parameters"]["guard"]) == (True, True)

@@ -139,7 +139,7 @@ def test_errors_that_undo_themselves_need_the_guard():
         stimulus = stimulus_for(of.image)
         first, second = (int(start) - 1 for start in schedule(of.image, stimulus.sizes).starts[:2])
         flips = [
-            (find(of, "weight memory", "weights"), 0, 9, second),
+            (find(of, "weight memory", "memory"), 0, 9, second),
             (find(of, "input memory", "memory"), 1 << 4, 9, second),  # bank 1, thread 0, input 0
             (find(of, "start and settings", "start1"), 0, 9, first),
         ]
@@ -162,7 +162,7 @@ def test_the_accumulator_is_checked_across_the_turn():
 
 
 def test_a_word_on_its_way_out():
-    # The product of an emit, then the word in the FIFO and in front of the receiver.
+    # The product of an emit, then the word in the FIFO, read from it, and in front of the receiver.
     seen = {}
     for core in CORES:
         of = upsets(core)
@@ -170,14 +170,15 @@ def test_a_word_on_its_way_out():
         emit = int(np.flatnonzero(of.image.instructions <= -2)[0])
         retired = when(of.image, stimulus, emit, 1) + 3
         number = 4 * of.image.emits + 1  # of the second batch the second thread
-        shown = next(n for n, e in enumerate(of.elements) if e.scope.endswith(".results") and e.name == "_0_")
+        outside = {e.name: n for n, e in enumerate(of.elements) if e.scope.endswith(".results.memory")}
         flips = [
             (find(of, "multiply-add", "m3_0_o"), 0, 7, retired),
             (find(of, "result FIFO", "memory"), number, 7, retired + 1),
-            (shown, 0, 7, retired + 2),
+            (outside["_0_"], 0, 7, retired + 2),
+            (outside["data"], 0, 7, retired + 3),
         ]
         seen[core] = outcomes(of, stimulus, flips)
-    assert seen == {"plain": ["wrong"] * 3, "undo": ["wrong"] * 3, "self-check": ["detected"] * 3}
+    assert seen == {"plain": ["wrong"] * 4, "undo": ["wrong"] * 4, "self-check": ["detected"] * 4}
 
 
 def test_lost_words_are_found_by_time_out_or_number():
