@@ -15,7 +15,8 @@ class Family:
 
     ``operand`` and ``product``: bits of a multiplier block's operands, and of the narrowest product for which yosys
     takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the file that place and route writes and
-    that ``pack`` makes a bitstream of. ``target`` are the parts that the core has for the family.
+    that ``pack`` makes a bitstream of. ``target`` are the parts that the core has for the family,
+    ``ripup`` options to route late nets once more.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Family:
     product: int
     shapes: tuple[tuple[int, int], ...]
     target: str = "generic"
+    ripup: tuple[str, ...] = ()
 
 
 ICE40 = Family(
@@ -46,6 +48,7 @@ ECP5 = Family(
     product=2,
     shapes=((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)),
     target="ecp5",
+    ripup=("--tmg-ripup",),
 )
 
 
@@ -81,8 +84,7 @@ def _ecp5(size: str, package: str, multipliers: int, block_rams: int) -> Device:
         title=f"Lattice ECP5-{size} {package}, speed 6",
         family=ECP5,
         synth="synth_ecp5",
-        # Nets that are late are routed once more: up to a twentieth faster.
-        place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained", "--tmg-ripup"),
+        place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained"),
         frequency=200,
         multipliers=multipliers,
         block_rams=block_rams,
