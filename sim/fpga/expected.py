@@ -44,10 +44,9 @@ def expected_cells(
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     # Instantiated block RAMs are never 36 bits wide.
     shapes = [shape for shape in device.family.shapes if shape[0] <= 18 or target == "generic"]
-    least = cores * sum(_blocks(shapes, *memory) for memory in (program, weights, inputs, results))
-    if engine:
-        least += _blocks(shapes, *results)
-    most = least
+    memories = [program, weights, inputs, results] * cores + [results] * engine
+    most = sum(_blocks(shapes, *memory) for memory in memories)
+    least = sum(min(_blocks(shapes, *memory), _packed(shapes, *memory)) for memory in memories)
     if rom is not None:
         # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
         # nothing left out.
@@ -78,6 +77,13 @@ def _differing(words: Words, depth: int) -> int:
 def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
     """Block RAMs of a memory, in the best of their shapes."""
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
+
+
+def _packed(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
+    """The same when a last column that is narrower than every shape shares its blocks with its further words."""
+    narrow, deep = min(shapes)
+    rest = bits % narrow
+    return _blocks(shapes, bits - rest, depth) + -(-rest * depth // (narrow * deep))
 
 
 def multipliers(ring: Ring, device: Device) -> range:

@@ -30,6 +30,12 @@ def test_block_rams(device, config, target, blocks):
     assert expected_cells(config, DEVICES[device], target=target).block_ram == range(blocks, blocks + 1)
 
 
+def test_a_column_of_one_bit_may_take_half():
+    # Program 15 bits of 4096: seven columns of two blocks of 2048, and one bit in two blocks or, as yosys does, in one.
+    config = CoreConfig(Boolean(), width=4, threads=1, depth=4096, inputs=2, weights=32, fifo=32, lanes=10)
+    assert expected_cells(config, DEVICES["up5k"]).block_ram == range(14 + 1 + 3, 14 + 2 + 3 + 1)
+
+
 @pytest.mark.parametrize(
     ("device", "ring", "least", "most"),
     [
