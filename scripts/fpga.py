@@ -156,8 +156,8 @@ def _show(device: Device, report: Report) -> None:
     rows = [(names[name], *(answer[part][name] for part in parts)) for name in names]
     print_table((device.title, "core alone", "with harness"), rows)
     mhz = answer["mhz"]
-<<<<<<< HEAD
-    print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {len(mhz['seeds'])} seeds")
+    seeds = "1 seed" if len(mhz["seeds"]) == 1 else f"{len(mhz['seeds'])} seeds"
+    print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {seeds}")
     print(f"critical path: {answer['critical_path']['words']}")
     _show_use(answer)
     if answer["gate_level_cycles"] is not None:
@@ -166,10 +166,6 @@ def _show(device: Device, report: Report) -> None:
 
 def _show_use(answer: dict[str, Any]) -> None:
     mhz = answer["mhz"]
-=======
-    seeds = "1 seed" if len(mhz["seeds"]) == 1 else f"{len(mhz['seeds'])} seeds"
-    print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {seeds}")
->>>>>>> flow
     if mhz["cap"] is not None:
         print(
             f"nextpnr knows no timing for the multiplier block SB_MAC16; the data sheet allows it {mhz['cap']:g} MHz, "

@@ -36,8 +36,8 @@ def expected_cells(
     shapes = [shape for shape in device.family.shapes if shape[0] <= 18 or target == "generic"]
     most = least = sum(_blocks(shapes, *memory) for memory in (program, weights, inputs, results))
     if rom is not None:
-        # Bits that are the same in all words that a memory will ever hold may be made constant, blocks that hold nothing
-        # left out.
+        # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
+        # nothing left out.
         for (bits, depth), words in ((program, rom.words), (weights, rom.weights)):
             least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
     return Expected(multipliers(config.ring, device), range(least, most + 1))
