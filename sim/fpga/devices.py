@@ -81,8 +81,7 @@ def _ecp5(size: str, package: str, multipliers: int, block_rams: int) -> Device:
         title=f"Lattice ECP5-{size} {package}, speed 6",
         family=ECP5,
         synth="synth_ecp5",
-        # Nets that are late are routed once more: up to a twentieth faster.
-        place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained", "--tmg-ripup"),
+        place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained"),
         frequency=200,
         multipliers=multipliers,
         block_rams=block_rams,
