@@ -21,6 +21,7 @@ from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField, Ring
 
 from ..generate import random_program
 from .devices import ECP5, find_device
+from .estimate import LEAST_FOR_PRIMES
 from .expected import expected_cells
 from .place import place_seed
 from .report import HARNESS, Design
@@ -32,14 +33,14 @@ __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
 VARIANTS = (("up5k", True), ("hx8k", True), ("ecp5-25k", True), ("ecp5-25k", False))
 
 
-def _draw_ring(rng: np.random.Generator, bits: int) -> Ring:
+def _draw_ring(rng: np.random.Generator, bits: int, threads: int) -> Ring:
     """Of ``bits`` bits, or as many as the nearest Mersenne prime has. The lanes of ``Boolean`` are not its own."""
     kind = rng.choice(["modular", "fixed", "prime", "boolean"], p=[0.3, 0.45, 0.15, 0.1])
     if kind == "fixed":
         return FixedPoint(bits, int(rng.integers(1, bits - 1)))
-    if kind == "prime":
+    if kind == "prime" and threads >= LEAST_FOR_PRIMES:
         return PrimeField((1 << min((7, 13, 17, 19, 31), key=lambda exponent: abs(exponent - bits))) - 1)
-    return Modular(bits) if kind == "modular" else Boolean()
+    return Boolean() if kind == "boolean" else Modular(bits)
 
 
 def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Design]:
@@ -51,10 +52,11 @@ def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Des
     designs: list[Design] = []
     while len(designs) < count:
         wide = int(bits[len(designs)])
+        few = int(threads[len(designs)])
         config = CoreConfig(
-            _draw_ring(rng, wide),
+            _draw_ring(rng, wide, few),
             width=int(rng.integers(3, 6)),
-            threads=int(threads[len(designs)]),
+            threads=few,
             depth=1 << int(rng.integers(4, 13)),
             inputs=1 << int(rng.integers(1, 8)),
             weights=1 << int(rng.integers(1, 10)),
