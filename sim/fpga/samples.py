@@ -1,7 +1,7 @@
 """Cores drawn at random from the domain of the estimates, and what synthesis makes of them.
 
 ``fitting_set`` is what the coefficients are fitted to, ``held_out_set`` what they are judged by. Both are the same on
-every machine; threads and word sizes are spread evenly, everything else is left to chance.
+every machine; rings, threads and word sizes are spread evenly, everything else is left to chance.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
 VARIANTS = (("up5k", True), ("hx8k", True), ("ecp5-25k", True), ("ecp5-25k", False))
 
 
-def _draw_ring(rng: np.random.Generator, bits: int, threads: int) -> Ring:
+#: Shares of the rings; primes give way to ``Modular`` where threads are few.
+KINDS = ("fixed", "fixed", "modular", "boolean", "prime")
+
+
+def _draw_ring(rng: np.random.Generator, kind: str, bits: int, threads: int) -> Ring:
     """Of ``bits`` bits, or as many as the nearest Mersenne prime has. The lanes of ``Boolean`` are not its own."""
-    kind = rng.choice(["modular", "fixed", "prime", "boolean"], p=[0.3, 0.45, 0.15, 0.1])
     if kind == "fixed":
         return FixedPoint(bits, int(rng.integers(1, bits - 1)))
     if kind == "prime" and threads >= LEAST_FOR_PRIMES:
@@ -48,13 +51,14 @@ def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Des
     rng = np.random.default_rng(seed)
     bits = 8 + (rng.permutation(count) * 24 / max(1, count - 1)).round().astype(int)
     threads = 1 + (rng.permutation(count) + seed) % 6
+    kinds = rng.permutation(count) % len(KINDS)
     smallest = find_device("up5k")
     designs: list[Design] = []
     while len(designs) < count:
         wide = int(bits[len(designs)])
         few = int(threads[len(designs)])
         config = CoreConfig(
-            _draw_ring(rng, wide, few),
+            _draw_ring(rng, KINDS[kinds[len(designs)]], wide, few),
             width=int(rng.integers(3, 6)),
             threads=few,
             depth=1 << int(rng.integers(4, 13)),
@@ -76,13 +80,13 @@ def _image(config: CoreConfig) -> Image:
 
 
 def fitting_set() -> list[Design]:
-    """The cores of ``skinny bench fpga``, then twelve drawn for each variant, in turn."""
+    """The cores of ``skinny bench fpga``, then fifteen drawn for each variant, in turn."""
     usual = [
         Design(_image(CoreConfig(FixedPoint(bits, bits // 2))), find_device(device), inferred=inferred)
         for bits in (8, 16, 32)
         for device, inferred in VARIANTS
     ]
-    drawn = [draw_designs(n, 12, *variant) for n, variant in enumerate(VARIANTS)]
+    drawn = [draw_designs(n, 15, *variant) for n, variant in enumerate(VARIANTS)]
     return usual + [design for turn in zip(*drawn, strict=True) for design in turn]
 
 
