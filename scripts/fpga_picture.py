@@ -42,6 +42,7 @@ def draw_rates(rows: list[dict[str, Any]], rivals: list[dict[str, Any]], path: s
     axes = figure.subplots(1, len(devices), sharex=True, sharey=True, squeeze=False)[0]
     for axis, device in zip(axes, devices, strict=True):
         axis.set_title(find_device(device).title, fontsize=10)
+        numbered: dict[tuple[str, int], float] = {}
         parts = sorted({row["parts"] for row in rows if row["device"] == device}, key="inferred".__eq__)
         for kind, part in ((kind, part) for kind in KINDS for part in parts):
             points = [row for row in rows if (row["device"], row["parts"], row["design"]) == (device, part, kind)]
@@ -59,7 +60,11 @@ def draw_rates(rows: list[dict[str, Any]], rivals: list[dict[str, Any]], path: s
                 markerfacecolor="white" if hollow else colour,
             )
             for point in points:
-                _write(axis, str(point["bits"]), place, point, colour)
+                # Where both kinds of parts come out the same one number is enough.
+                rate = point["macs_per_second"]
+                if not hollow or abs(rate / numbered.get((kind, point["bits"]), 2 * rate) - 1) > 0.1:
+                    _write(axis, str(point["bits"]), place, point, colour)
+                    numbered[kind, point["bits"]] = rate
         for rival in rivals:
             if rival["device"] == device:
                 axis.plot(rival["lut"], rival["macs_per_second"], MARKERS[device], color=GREY)
