@@ -19,12 +19,17 @@ KINDS = {
     MINIMAL: ("#5b3a8c", "our core, minimal"),
 }
 GREY = "#6a6a6a"
-#: Where the name of a rival stands, so that names do not meet: offset in points, then the side of the text.
-NAMES: dict[str, tuple[str, tuple[int, int], str, str]] = {
-    "picorv32, fast multiplier": ("picorv32, fast", (0, 6), "center", "bottom"),
-    "picorv32, serial multiplier": ("picorv32, serial", (0, -6), "center", "top"),
-    "SERV": ("SERV", (7, 0), "left", "center"),
-    "FemtoRV electron": ("FemtoRV", (0, -6), "center", "top"),
+#: Where a text stands: offset in points, then the side of the text.
+Place = tuple[tuple[int, int], str, str]
+ABOVE: Place = ((0, 6), "center", "bottom")
+BELOW: Place = ((0, -6), "center", "top")
+BESIDE: Place = ((7, 0), "left", "center")
+#: Short names of rivals, and places where they do not meet.
+NAMES: dict[str, tuple[str, Place]] = {
+    "picorv32, fast multiplier": ("picorv32, fast", ABOVE),
+    "picorv32, serial multiplier": ("picorv32, serial", BELOW),
+    "SERV": ("SERV", BESIDE),
+    "FemtoRV electron": ("FemtoRV", BELOW),
 }
 
 
@@ -33,20 +38,37 @@ def draw_rates(rows: list[dict[str, Any]], rivals: list[dict[str, Any]], path: s
     from matplotlib.figure import Figure
 
     devices = list(dict.fromkeys(row["device"] for row in rows))
-    figure = Figure(figsize=(1.5 + 4 * len(devices), 6), layout="constrained")
+    figure = Figure(figsize=(1.5 + 4 * len(devices), 7), layout="constrained")
     axes = figure.subplots(1, len(devices), sharex=True, sharey=True, squeeze=False)[0]
     for axis, device in zip(axes, devices, strict=True):
         axis.set_title(find_device(device).title, fontsize=10)
+        numbered: dict[tuple[str, int], float] = {}
         parts = sorted({row["parts"] for row in rows if row["device"] == device}, key="inferred".__eq__)
         for kind, part in ((kind, part) for kind in KINDS for part in parts):
             points = [row for row in rows if (row["device"], row["parts"], row["design"]) == (device, part, kind)]
-            # Inferred parts are hollow and have their numbers below, where there are others.
-            _draw_line(axis, points, device, KINDS[kind][0], below=part != parts[0])
+            # The family's own parts come first. Numbers stand where others do not come into their way.
+            hollow = part != parts[0]
+            place = BESIDE if kind == MINIMAL else BELOW if hollow or (kind == FED and len(parts) == 1) else ABOVE
+            colour = KINDS[kind][0]
+            axis.plot(
+                [point["lut"] for point in points],
+                [point["macs_per_second"] for point in points],
+                linestyle="-",
+                linewidth=0.8,
+                marker=MARKERS[device],
+                color=colour,
+                markerfacecolor="white" if hollow else colour,
+            )
+            for point in points:
+                # Where both kinds of parts come out the same one number is enough.
+                rate = point["macs_per_second"]
+                if not hollow or abs(rate / numbered.get((kind, point["bits"]), 2 * rate) - 1) > 0.1:
+                    _write(axis, str(point["bits"]), place, point, colour)
+                    numbered[kind, point["bits"]] = rate
         for rival in rivals:
             if rival["device"] == device:
                 axis.plot(rival["lut"], rival["macs_per_second"], MARKERS[device], color=GREY)
-                name, offset, across, along = NAMES[rival["rival"]]
-                _write(axis, name, rival, GREY, offset, across, along)
+                _write(axis, *NAMES[rival["rival"]], rival, GREY)
         axis.set_xlabel("LUTs")
         axis.grid(alpha=0.3)
     axes[0].loglog()
@@ -62,23 +84,8 @@ def draw_rates(rows: list[dict[str, Any]], rivals: list[dict[str, Any]], path: s
     write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
 
 
-def _draw_line(axis: Any, points: list[dict[str, Any]], device: str, colour: str, *, below: bool) -> None:
-    axis.plot(
-        [point["lut"] for point in points],
-        [point["macs_per_second"] for point in points],
-        linestyle="-",
-        linewidth=0.8,
-        marker=MARKERS[device],
-        color=colour,
-        markerfacecolor="white" if below else colour,
-    )
-    for point in points:
-        _write(axis, str(point["bits"]), point, colour, (0, -6 if below else 6), "center", "top" if below else "bottom")
-
-
-def _write(
-    axis: Any, text: str, point: dict[str, Any], colour: str, offset: tuple[int, int], across: str, along: str
-) -> None:
+def _write(axis: Any, text: str, place: Place, point: dict[str, Any], colour: str) -> None:
+    offset, across, along = place
     axis.annotate(
         text,
         (point["lut"], point["macs_per_second"]),

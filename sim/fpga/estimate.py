@@ -24,6 +24,7 @@ from .devices import ECP5, Device
 from .expected import expect_fit, expected_cells, multipliers
 
 __all__ = [
+    "LEAST_FOR_PRIMES",
     "RANGES",
     "TABLE",
     "Estimate",
@@ -48,6 +49,9 @@ RANGES = {
     "weights": (2, 512),
     "fifo": (16, 128),
 }
+#: With fewer threads the reduction after a product in a prime field is not cut off from the registers, and synthesis
+#: makes of it what no formula tells.
+LEAST_FOR_PRIMES = 4
 
 Terms = dict[str, float]
 
@@ -103,12 +107,13 @@ def read_table() -> dict[str, Any]:
 
 def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
     """With the coefficients of ``table``. Raises :exc:`InputError` where there is no formula: for primes that are not
-    Mersenne's."""
+    Mersenne's, and for primes with few threads."""
     config = shape.config
-    if isinstance(config.ring, PrimeField) and config.ring.p & (config.ring.p + 1):
-        raise InputError(
-            f"there is no estimate for {config.ring.name}: among primes only for those of the form 2^k - 1"
-        )
+    if isinstance(config.ring, PrimeField):
+        if config.ring.p & (config.ring.p + 1):
+            raise InputError(f"there is no estimate for {config.ring.name}: only for primes of the form 2^k - 1")
+        if config.threads < LEAST_FOR_PRIMES:
+            raise InputError(f"there is no estimate for {config.ring.name} with fewer than {LEAST_FOR_PRIMES} threads")
     cells, speed = shape.groups
     delays = {name: weigh(table["period"][speed], terms) for name, terms in paths(shape).items()}
     slowest = max(delays, key=lambda name: delays[name])

@@ -1,6 +1,7 @@
 """Place and route: seeds, what does not fit, bitstreams."""
 
 import statistics
+from types import SimpleNamespace
 
 import pytest
 from skinny.model.errors import InputError
@@ -85,3 +86,19 @@ def test_a_broken_placement_gives_no_bitstream(placement, up5k, tmp_path):
     (tmp_path / "design.asc").write_text("not a placement\n")
     with pytest.raises(InputError, match=r"^up5k: no bitstream: "):
         pack(type(placement.best)(tmp_path, 1), up5k)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "calls", "best"),
+    [(74.9, 120.0, 1, 74.9), (75.0, 95.0, 2, 95.0), (99.0, 97.0, 2, 99.0), (100.0, 120.0, 1, 100.0)],
+)
+def test_routed_once_more_where_the_aim_is_near(small, monkeypatch, first, second, calls, best):
+    asked = []
+
+    def route(netlist, device, seed, aim, more):
+        asked.append((seed, aim, *more))
+        return SimpleNamespace(frequency=second if more else first)
+
+    monkeypatch.setattr(module, "_route", route)
+    assert place_seed(small, DEVICES["ecp5-25k"], 3, frequency=100).frequency == best
+    assert asked == [(3, 100), (3, 100, "--tmg-ripup")][:calls]
