@@ -7,7 +7,7 @@ import sys
 import pytest
 from skinny.sim.fpga import estimate, fit
 
-CORE = ("fpga", "p.skn", "--ring", "fixed:16.8", "--device", "up5k", "--estimate")
+CORE = ("fpga", "p.skn", "--ring", "fixed:16.8", "--device", "up5k", "--depth", "16", "--estimate")
 #: In a new process: what a call takes and what it loads.
 CALL = """
 import sys, time
@@ -45,7 +45,8 @@ def test_a_person_is_told_the_errors(skinny, answer):
     [
         (("-o", "x"), "an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level"),
         (("--gate-level",), "an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level"),
-        (("--depth", "262144"), "the core does not fit up5k: it needs 1,156 block RAMs, there are 30"),
+        # Words of 11 bits: five columns of two bits in 128 blocks each, and one bit in 64; weights, inputs, results.
+        (("--depth", "262144"), "the core does not fit up5k: it needs 708 block RAMs, there are 30"),
     ],
 )
 def test_refused(skinny, folder, words, message):
