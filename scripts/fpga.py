@@ -106,9 +106,12 @@ def execute(args: argparse.Namespace) -> None:
         return
 
     # Loaded here, because other commands do not need Amaranth.
+    from skinny.sim.fpga.gate import expect_gate_level
     from skinny.sim.fpga.report import Design, implement, write_design
     from skinny.sim.fpga.tools import prepare
 
+    if gate_level:
+        expect_gate_level(device)
     for tool in device.tools:
         prepare(tool, note)
     with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
