@@ -4,6 +4,7 @@ and the figures that were promised."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from skinny.sim.fpga.expected import Expected, multipliers
 from skinny.sim.fpga.place import Placement, place
 from skinny.sim.fpga.report import HARNESS, Design, implement
 from skinny.sim.fpga.synth import Cells, synthesise
+from skinny.sim.fpga.tools import side_by_side
 from skinny.sim.generate import random_program
 
 from .fpga_rivals import PICORV32
@@ -67,20 +69,23 @@ def subjects(devices: Iterable[str], sizes: Iterable[int] = (8, 16, 32)) -> list
 def bench_subjects(wanted: Sequence[Subject], seeds: Sequence[int], say: Callable[[str], None]) -> list[Row]:
     """A row a design, with ratios to the limit fed from block RAM of the same device, parts and bits, and to picorv32
     on the same device where it was measured; ``say`` is told of each."""
-    rows: list[Row] = []
-    for number, subject in enumerate(wanted, start=1):
-        row = _measure(subject, seeds)
+    numbers = count(1)
+
+    def tell(row: Row) -> None:
+        what = f"{row['device']}, {row['parts']}: {row['design']}, {row['bits']} bit"
+        say(f"{next(numbers)}/{len(wanted)} {what}: {row['lut']} LUT, {row['mhz']:.1f} MHz")
+
+    # Those that take long come first, so that no processor is idle while another is at the last of them.
+    order = sorted(wanted, key=lambda subject: -subject.bits)
+    found = dict(zip(order, side_by_side(lambda subject: _measure(subject, seeds), order, tell), strict=True))
+    rows = [found[subject] for subject in wanted]
+    for subject, row in zip(wanted, rows, strict=True):
         limit = next((other["mhz"] for other in rows if other["design"] == FED and _like(row, other)), None)
         is_core = subject.name in (CORE, MINIMAL)
         row["to_limit"] = row["mhz"] / limit if limit and subject.name == CORE else None
         rival = PICORV32 if is_core and subject.device in PICORV32.mhz else None
         row["times_picorv32"] = rival and row["macs_per_second"] / rival.rate(subject.device)
         row["luts_to_picorv32"] = rival and row["lut"] / rival.luts[subject.device]
-        rows.append(row)
-        say(
-            f"{number}/{len(wanted)} {subject.device}, {subject.parts}: {subject.name}, {subject.bits} bit: "
-            f"{row['lut']} LUT, {row['mhz']:.1f} MHz"
-        )
     return rows
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import statistics
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,18 +16,13 @@ from ..build import cached
 from .devices import Device
 from .path import CriticalPath, critical_path
 from .synth import Netlist
-from .tools import run_tool, tool_version
+from .tools import run_tool, side_by_side, tool_version
 
-__all__ = ["Placement", "Routed", "cores", "pack", "place", "place_seed"]
+__all__ = ["Placement", "Routed", "pack", "place", "place_seed"]
 
 
 #: The share of the frequency aimed at from which on a design counts as near it.
 NEAR = 0.75
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)
@@ -88,15 +81,7 @@ def place(
 ) -> Placement:
     """Place and route with every seed, as many at a time as there are processors; ``frequency`` (MHz) is what to aim
     at, ``done`` is told of each result. A seed that fails is an :exc:`InputError`."""
-    with ThreadPoolExecutor(cores()) as pool:
-        tasks = [pool.submit(place_seed, netlist, device, seed, frequency) for seed in seeds]
-        try:
-            for task in as_completed(tasks):
-                done(task.result())
-        finally:
-            for task in tasks:
-                task.cancel()
-    return Placement(tuple(task.result() for task in tasks))
+    return Placement(tuple(side_by_side(lambda seed: place_seed(netlist, device, seed, frequency), seeds, done)))
 
 
 def place_seed(netlist: Netlist, device: Device, seed: int, frequency: float | None = None) -> Routed:

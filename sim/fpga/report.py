@@ -21,8 +21,9 @@ from skinny.model.storage import write_folder
 from .devices import Device
 from .expected import Expected, expect_fit, expected_cells
 from .gate import expect_gate_level, gate_netlist, simulate_netlist
-from .place import Placement, cores, pack, place
+from .place import Placement, pack, place
 from .synth import Netlist, synthesise
+from .tools import processors
 
 __all__ = ["HARNESS", "Design", "Report", "implement", "write_design"]
 
@@ -146,7 +147,7 @@ def implement(
         done(f"gate level: {cycles:,} cycles match")
         return cycles
 
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         harnessed = pool.submit(synthesise, Harness(design.core()), HARNESS, device, expected)
         alone = pool.submit(synthesise, Pins(design.core(), retire=False), TOP, device, expected)
         for name, netlist in (("core", alone), ("harness", harnessed)):

@@ -1,7 +1,7 @@
 """Cores drawn at random from the domain of the estimates, and what synthesis makes of them.
 
 ``fitting_set`` is what the coefficients are fitted to, ``held_out_set`` what they are judged by. Both are the same on
-every machine; threads and word sizes are spread evenly, everything else is left to chance.
+every machine; rings, word sizes, threads, widths and options are spread evenly, the memories are left to chance.
 """
 
 from __future__ import annotations
@@ -33,40 +33,48 @@ __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
 VARIANTS = (("up5k", True), ("hx8k", True), ("ecp5-25k", True), ("ecp5-25k", False))
 
 
-def _draw_ring(rng: np.random.Generator, bits: int) -> Ring:
+#: How often a kind of ring is drawn, of twenty; primes only with threads enough.
+KINDS = ("fixed",) * 9 + ("modular",) * 6 + ("prime",) * 3 + ("boolean",) * 2
+
+
+def _draw_ring(rng: np.random.Generator, kind: str, bits: int) -> Ring:
     """Of ``bits`` bits, or as many as the nearest Mersenne prime has. The lanes of ``Boolean`` are not its own."""
-    kind = rng.choice(["modular", "fixed", "prime", "boolean"], p=[0.3, 0.45, 0.15, 0.1])
-    if kind == "fixed":
-        return FixedPoint(bits, int(rng.integers(1, bits - 1)))
     if kind == "prime":
         return PrimeField((1 << min((7, 13, 17, 19, 31), key=lambda exponent: abs(exponent - bits))) - 1)
-    return Modular(bits) if kind == "modular" else Boolean()
+    if kind == "boolean":
+        return Boolean()
+    return Modular(bits) if kind == "modular" else FixedPoint(bits, int(rng.integers(1, bits - 1)))
 
 
 def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Design]:
     """``count`` cores for ``device``, small enough for every device. Programs are random."""
     rng = np.random.default_rng(seed)
-    bits = 8 + (rng.permutation(count) * 24 / max(1, count - 1)).round().astype(int)
-    threads = 1 + (rng.permutation(count) + seed) % 6
+
+    def spread(levels: int) -> list[int]:
+        return [int(place) * levels // count for place in rng.permutation(count)]
+
     smallest = find_device("up5k")
     designs: list[Design] = []
-    while len(designs) < count:
-        wide = int(bits[len(designs)])
-        config = CoreConfig(
-            _draw_ring(rng, wide),
-            width=int(rng.integers(3, 6)),
-            threads=int(threads[len(designs)]),
-            depth=1 << int(rng.integers(4, 13)),
-            inputs=1 << int(rng.integers(1, 8)),
-            weights=1 << int(rng.integers(1, 10)),
-            attention=bool(rng.integers(2)),
-            check=bool(rng.integers(2)),
-            fifo=1 << int(rng.integers(4, 8)),
-            lanes=wide,
-        )
-        rom = bool(rng.integers(3) == 0)
-        if expected_cells(config, smallest).block_ram[-1] <= smallest.block_rams:
-            designs.append(Design(_image(config), find_device(device), rom, inferred))
+    columns = [spread(levels) for levels in (25, 6, 3, 2, 2, 3, len(KINDS))]
+    for bits, threads, width, attention, check, rom, kind in zip(*columns, strict=True):
+        name = KINDS[kind] if KINDS[kind] != "prime" or threads + 1 >= LEAST_FOR_PRIMES else "fixed"
+        ring = _draw_ring(rng, name, 8 + bits)
+        while True:
+            config = CoreConfig(
+                ring,
+                width=3 + width,
+                threads=1 + threads,
+                depth=1 << int(rng.integers(4, 13)),
+                inputs=1 << int(rng.integers(1, 8)),
+                weights=1 << int(rng.integers(1, 10)),
+                attention=bool(attention),
+                check=bool(check),
+                fifo=1 << int(rng.integers(4, 8)),
+                lanes=8 + bits,
+            )
+            if expected_cells(config, smallest).block_ram[-1] <= smallest.block_rams:
+                break
+        designs.append(Design(_image(config), find_device(device), rom == 0, inferred))
     return designs
 
 
@@ -74,29 +82,20 @@ def _image(config: CoreConfig) -> Image:
     return assemble(random_program(np.random.default_rng(1), config, config.depth // 8, inputs=64), config)
 
 
-def _told(design: Design) -> bool:
-    """Whether there are estimates of such designs."""
-    config = design.image.config
-    return not isinstance(config.ring, PrimeField) or config.threads >= LEAST_FOR_PRIMES
-
-
 def fitting_set() -> list[Design]:
-    """The cores of ``skinny bench fpga``, then up to twelve drawn for each variant, in turn."""
+    """The cores of ``skinny bench fpga``, then 24 drawn for each variant, in turn."""
     usual = [
         Design(_image(CoreConfig(FixedPoint(bits, bits // 2))), find_device(device), inferred=inferred)
         for bits in (8, 16, 32)
         for device, inferred in VARIANTS
     ]
-    drawn = [draw_designs(n, 12, *variant) for n, variant in enumerate(VARIANTS)]
-    return usual + [design for turn in zip(*drawn, strict=True) for design in turn if _told(design)]
+    drawn = [draw_designs(n, 24, *variant) for n, variant in enumerate(VARIANTS)]
+    return usual + [design for turn in zip(*drawn, strict=True) for design in turn]
 
 
 def held_out_set() -> list[Design]:
     """Twenty, five of each variant; on ECP5 two of each on the larger device."""
-    drawn = []
-    for n, variant in enumerate(VARIANTS):
-        enough = [draw_designs(seed + n, 5, *variant) for seed in (100, 200)]
-        drawn += list(filter(_told, enough[0] + enough[1]))[:5]
+    drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(100 + n, 5, *variant)]
     return [
         replace(design, device=find_device("ecp5-85k")) if design.device.family is ECP5 and n % 5 < 2 else design
         for n, design in enumerate(drawn)

@@ -12,16 +12,21 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from importlib import metadata, resources, util
 from pathlib import Path
-from typing import NamedTuple
+from threading import BoundedSemaphore
+from typing import NamedTuple, TypeVar
 
 from skinny.model.errors import InputError
 
 from ..build import cached
 
-__all__ = ["TOOLS", "Done", "launcher", "prepare", "run_tool", "share", "tool_version"]
+__all__ = ["TOOLS", "Done", "launcher", "prepare", "processors", "run_tool", "share", "side_by_side", "tool_version"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 #: Tool to the package it comes in and the function that runs it.
 TOOLS = {
@@ -76,9 +81,35 @@ def prepare(tool: str, say: Callable[[str], None] | None = None) -> Path:
     return cached(["tool", tool, tool_version(tool), metadata.version("wasmtime")], make)
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+_free = BoundedSemaphore(processors())
+
+
 def run_tool(tool: str, arguments: Sequence[str], folder: Path) -> Done:
-    """Run ``tool`` in ``folder``."""
-    return _call(tool, arguments, folder, prepare(tool))
+    """Run ``tool`` in ``folder``, as soon as a processor is free: no more tools run at a time than there are."""
+    code = prepare(tool)
+    with _free:
+        return _call(tool, arguments, folder, code)
+
+
+def side_by_side(
+    work: Callable[[T], R], items: Sequence[T], done: Callable[[R], None] = lambda result: None
+) -> list[R]:
+    """``work`` on all ``items``, as many at a time as there are processors; ``done`` is told of each result as it
+    comes. Results are in the order of the items. The first that fails ends it."""
+    with ThreadPoolExecutor(processors()) as pool:
+        tasks = [pool.submit(work, item) for item in items]
+        try:
+            for task in as_completed(tasks):
+                done(task.result())
+        finally:
+            for task in tasks:
+                task.cancel()
+    return [task.result() for task in tasks]
 
 
 def launcher(tool: str, folder: Path) -> Path:
