@@ -20,7 +20,7 @@ DETAILS = """\
 Synthesis, place and route of the core (fixed point, half of the bits fraction, 3 registers, 4 threads, 1024 words, 64
 inputs, 256 weights, attention and check) at 8, 16 and 32 bits, of a minimal core (8 bit, one thread, no attention, no
 check, ROM), and of the limit: a bare multiply-accumulate, alone and fed from block RAM. Best of three seeds. Results
-are kept, so that a second run takes seconds; the first takes about ten minutes on two processors.
+are kept, so that a second run takes seconds; the first takes about eleven minutes on two processors.
 
 LUT counts the carry cells of ECP5, which take the place of two LUTs each. "to limit" compares with the bare one fed
 from block RAM, of the same parts. nextpnr knows no timing for the multiplier block of UP5K: no more than the 50 MHz of
