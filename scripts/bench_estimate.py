@@ -14,11 +14,11 @@ from .common import add_command, note, print_json, print_table
 __all__ = ["register"]
 
 DETAILS = """\
-Twenty cores that the formulas were not fitted to, on all devices, are synthesised, placed and routed with three seeds;
+Twenty cores that the formulas were not fitted to, on all devices, are synthesised, placed and routed with five seeds;
 estimates are compared with the LUTs and registers of the core alone and with the median frequency. More than 15 % off
-in LUTs or MHz is exit code 1. --fit first measures sixty others, one seed each, fits the coefficients anew and writes
+in LUTs or MHz is exit code 1. --fit first measures 144 others, two seeds each, fits the coefficients anew and writes
 them, with the errors, into the package: for use after a change of the core or of the tools. Results are kept; a first
-run takes ten minutes on two free processors, with --fit half an hour.
+run takes a quarter of an hour on two free processors, with --fit an hour.
 
 JSON keys: designs (device, target, ring, ..., lut4, ff and mhz with estimate, measured and error), worst, median.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,6 +77,13 @@ class Shape(NamedTuple):
     def blocks(self) -> int:
         """Multiplier blocks; none where the product is made of LUTs, or of ANDs."""
         return multipliers(self.config.ring, self.device)[0]
+
+    @property
+    def wide(self) -> int:
+        """Bits of the product that are made of more than one block: none where a block is enough."""
+        more = self.kept - self.device.family.operand
+        # A single bit that one block does not take is next to nothing if no more than that is kept.
+        return more if self.blocks and self.config.bits > self.device.family.operand and more > 2 else 0
 
     @property
     def in_luts(self) -> bool:
@@ -167,32 +175,36 @@ def weigh(weights: Mapping[str, float], terms: Terms) -> float:
     return sum(weights[name] * value for name, value in terms.items())
 
 
-def _mersenne(shape: Shape) -> bool:
-    return isinstance(shape.config.ring, PrimeField)
-
-
 def lut_terms(shape: Shape) -> Terms:
     """How many of each thing that takes LUTs a core has."""
     config = shape.config
-    bits, width = config.bits, config.width
-    is_boolean = isinstance(config.ring, Boolean)
+    bits, width, threads = config.bits, config.width, config.threads
+    # Registers gated by a bit each and joined by OR, with the weight or the accumulator: a LUT joins three to a fourth.
+    gates = -(-(2 * width + config.attention - 1) // 3)
+    # A register of a single thread has a constant to begin with and needs nothing but its own enable and reset.
+    bare = threads == 1 and shape.rom
     return {
         "core": 1,
-        "bit": bits,
-        "bit of a register": bits * width,
-        "bit, attention": bits * config.attention,
-        "bit of a register, check": bits * width * config.check,
-        "bit of a register, one thread": bits * width * (config.threads == 1),
+        "register": width,
+        "load port": not shape.rom,
         "address bit": index_bits(config.depth) + index_bits(config.inputs),
         "FIFO address bit": index_bits(config.fifo),
-        "load port": not shape.rom,
-        "register, load port": width * (not shape.rom),
-        "bit, Boolean": bits * is_boolean,
-        "bit, Mersenne prime": bits * _mersenne(shape),
+        "bit": bits,
+        "bit of a gate": 2 * bits * gates,
+        "bit of a register": 0 if bare else bits * width,
+        "bit of a register, one thread, load port": bits * width * (threads == 1 and not shape.rom),
+        "bit, up to two threads": bits * (threads <= 2),
+        "bit, four threads and more": bits * (threads >= 4),
+        "bit, attention": bits * config.attention,
+        "bit of a register, check": bits * width * config.check * (1 if bare else 2) / 3,
+        "bit of a register, check, one thread": bits * width * config.check * (threads == 1),
+        "bit, Boolean": bits * isinstance(config.ring, Boolean),
+        "bit, Mersenne prime": bits * isinstance(config.ring, PrimeField),
         # The bits of partial products below the highest that is kept: a square without a corner.
         "bit of partial products": shape.in_luts * (bits**2 - (2 * bits - shape.kept) ** 2 / 2),
         "bit, product in LUTs": shape.in_luts * bits,
-        "bit kept, product of blocks": shape.kept * (bits > shape.device.family.operand) * (shape.blocks > 0),
+        "bit kept, product of blocks": shape.wide,
+        "bit kept, product of a block and a bit": shape.wide * (bits == shape.device.family.operand + 1),
     }
 
 
@@ -200,49 +212,76 @@ def ff_terms(shape: Shape) -> Terms:
     """How many of each thing that takes registers a core has."""
     config = shape.config
     bits, width, threads = config.bits, config.width, config.threads
+    own = shape.target == "ecp5"
+    fabric = bits * (not own or bits > shape.device.family.operand)
     return {
         "core": 1,
-        "bit": bits,
         "bit of state": threads * bits * (width + config.attention),
-        "bit of a register": bits * width,
-        "bit, attention": bits * config.attention,
-        "bit of a register, check": bits * width * config.check * (threads > 1),
-        "bit of a register, load port": bits * width * (not shape.rom),
+        "bit of a scalar": bits * (1 + 2 * config.attention),
+        # What the product is added to waits for it; then sums, then their operands are held as well.
+        "bit of the pipeline": bits * (0, 1, 2, 3, 5)[min(threads, 5) - 1],
+        "bit, thread": bits * max(0, threads - 5),
+        "bit of a start vector": bits * width * (not shape.rom),
+        "bit of a gated start vector": bits * width * (threads > 1 and not shape.rom),
+        "bit of a register, check": bits * width * config.check * (threads > 1) / 2,
+        "bit of a memory": 0 if own else 3 * bits + config.word_bits,
+        "bit of a word": config.word_bits,
+        "address bit": index_bits(config.depth) + index_bits(config.inputs),
+        "address bit, thread": index_bits(config.depth) * threads,
         "thread": threads,
         "thread, register": threads * width,
-        "bit, thread": bits * threads,
-        "address bit": index_bits(config.depth) + index_bits(config.inputs),
-        "bit of a word": config.word_bits,
-        "bit, instantiated": bits * (shape.target == "ecp5"),
-        "bit of a word, instantiated": config.word_bits * (shape.target == "ecp5"),
-        "bit of a product": shape.kept * (threads > 1) * shape.in_luts,
-        "bit of an operand": bits * (threads > 2) * shape.in_luts,
-        "bit of a product of several blocks": shape.kept * (threads > 1) * (bits > shape.device.family.operand),
+        "bit of operands": 2 * fabric * (threads > 2),
+        "bit of operands, product in LUTs": 2 * bits * (threads > 2) * shape.in_luts,
+        "bit of a product": shape.kept * (threads > 1) * (fabric > 0),
+        "bit of a product in LUTs": shape.kept * (threads > 1) * shape.in_luts,
+        "bit of a product of blocks": shape.kept * (threads > 1) * (bits > shape.device.family.operand),
+        "bit, Boolean": bits * isinstance(config.ring, Boolean),
+        "bit, Mersenne prime": bits * isinstance(config.ring, PrimeField) * max(0, threads - 4),
     }
 
 
 def paths(shape: Shape) -> dict[str, Terms]:
     """From register to register: what lies on the way. With more threads the way round is cut more often."""
     config = shape.config
-    bits = config.bits
-    control: Terms = {"control": 1, "control, address bit": index_bits(config.depth) + index_bits(config.inputs)}
-    select: Terms = {"select": 1, "select, register": config.width}
+    bits, threads = config.bits, config.threads
+    control: Terms = {
+        "control": 1,
+        "control, address bit": index_bits(config.depth) + index_bits(config.inputs),
+        "control, load port": not shape.rom,
+        "control, bit": bits,
+    }
+    select: Terms = {"select": 1, "select, register": config.width, "select, bit": bits}
     product: Terms = {"product": 1}
     if shape.in_luts:
         product = {"product in LUTs": 1, "product in LUTs, bit": bits, "product in LUTs, bit kept": shape.kept}
-    elif bits > shape.device.family.operand:
+    elif bits > shape.device.family.operand and not shape.wide:
+        product = {"product beside a bit": 1}
+    elif shape.wide:
         product = {"product of blocks": 1, "product of blocks, bit kept": shape.kept}
-    add: Terms = {"sum": 1, "sum, bit": bits}
+    negate: Terms = {"negate": 1}
+    # Behind a product that is itself made of adders the carries of the sum begin before its highest bits are there.
+    overlap = threads == 1 and (shape.in_luts or shape.wide)
+    add: Terms = {"sum": 1, "sum, bit": 0 if overlap else bits}
+    fold: Terms = {}
     if isinstance(config.ring, Boolean):
-        product, add = {"product of bits": 1}, {}
-    elif _mersenne(shape):
-        add |= {"fold": 1, "fold, bit": bits}
-    write: Terms = {"write": 1}
-    cut: dict[str, list[Terms]] = {
-        1: {"the whole instruction": [select, product, add, write]},
-        2: {"operand selection and product": [select, product], "sum and write": [add, write]},
-        3: {"operand selection": [select], "product": [product], "sum and write": [add, write]},
-    }.get(config.threads, {"operand selection": [select], "product": [product], "sum": [add], "write": [write]})
-    return {"control": control} | {
-        name: {k: v for part in parts for k, v in part.items()} for name, parts in cut.items()
-    }
+        product, negate, add = {"product of bits": 1}, {}, {}
+    elif isinstance(config.ring, PrimeField):
+        add, fold = {**add, "sum of three": 1}, {"fold": 1, "fold, bit": bits}
+    write: Terms = {"write": 1, "write, attention": config.attention}
+    # As the stages of the multiply-add unit are (:func:`skinny.hdl.arithmetic.registers_after`). What takes the time to
+    # negate is the way from one bit to many; a product is later than that.
+    operands: dict[str, list[Terms]] = {"operand selection": [select], "product": [product]}
+    later: dict[str, list[Terms]] = {"sum": [add], "fold": [fold], "write": [write]}
+    cut = {
+        1: {"the whole instruction": [select, product, add, fold, write]},
+        2: {"operand selection and product": [select, product], "sum and write": [negate, add, fold, write]},
+        3: operands | {"sum and write": [negate, add, fold, write]},
+        4: operands | {"sum": [negate, add, fold], "write": [write]},
+        5: operands | {"sum": [add, fold], "write": [write]},
+    }.get(threads, operands | later)
+    found = {"control": control}
+    for name, parts in cut.items():
+        found[name] = {k: v for part in parts for k, v in part.items()}
+    if config.check and threads <= 2:
+        found["check"] = {"check": 1, "check, level": log2(config.width * bits)}
+    return found

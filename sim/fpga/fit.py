@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,32 +12,115 @@ import numpy as np
 from .estimate import Shape, Terms, estimate, ff_terms, lut_terms, paths, weigh
 from .report import Design
 from .samples import fitting_set, held_out_set, measure
-from .tools import tool_version
+from .tools import side_by_side, tool_version
 
 __all__ = ["fit", "fit_period", "held_out", "shape_of", "solve", "summary"]
 
 #: How much a coefficient may stray from what was guessed, against how well the designs are met.
-STRENGTH = 0.02
-#: Guesses for delays in ns on HX8K; other devices take a multiple.
-GUESS = {
-    "control": 8.0,
-    "control, address bit": 0.05,
+STRENGTH = {"lut4": 0.04, "ff": 0.02, "period": 0.1}
+#: Guesses for LUTs, read off the structure of the core.
+LUTS: Terms = {
+    "core": 60,
+    "register": 3,
+    "load port": 20,
+    "address bit": 2.5,
+    "FIFO address bit": 4,
+    "bit": 3,
+    "bit of a gate": 1,
+    "bit of a register": 1,
+    "bit of a register, one thread, load port": 0.3,
+    "bit, up to two threads": 0.3,
+    "bit, four threads and more": 0.3,
+    "bit, attention": 3,
+    "bit of a register, check": 1,
+    "bit of a register, check, one thread": 0.2,
+    "bit, Boolean": -2,
+    "bit, Mersenne prime": 5,
+    "bit of partial products": 1,
+    "bit, product in LUTs": 1,
+    "bit kept, product of blocks": 1.5,
+    "bit kept, product of a block and a bit": 1,
+}
+#: And for registers.
+REGISTERS: Terms = {
+    "core": 60,
+    "bit of state": 1,
+    "bit of a scalar": 1,
+    "bit of the pipeline": 1,
+    "bit, thread": 1,
+    "bit of a start vector": 1,
+    "bit of a gated start vector": 1,
+    "bit of a register, check": 1,
+    "bit of a memory": 1,
+    "bit of a word": 1,
+    "address bit": 1.5,
+    "address bit, thread": 1,
+    "thread": 10,
+    "thread, register": 2,
+    "bit of operands": 0.5,
+    "bit of operands, product in LUTs": 0.5,
+    "bit of a product": 0.3,
+    "bit of a product in LUTs": 0.3,
+    "bit of a product of blocks": 0.3,
+    "bit, Boolean": 0.3,
+    "bit, Mersenne prime": 0.3,
+}
+#: Guesses of smaller size than this count as of this size.
+SMALLEST = 0.3
+#: Guesses for delays in ns on HX8K, where a LUT with its wires takes 1.5.
+DELAYS: Terms = {
+    "control": 7.0,
+    "control, address bit": 0.02,
+    "control, load port": 0.3,
+    "control, bit": 0.02,
     "select": 3.0,
-    "select, register": 0.5,
-    "product": 4.0,
+    "select, register": 0.1,
+    "select, bit": 0.02,
+    "product": 1.5,
+    "product beside a bit": 1.5,
     "product of bits": 1.5,
-    "product of blocks": 5.0,
+    "product of blocks": 6.0,
     "product of blocks, bit kept": 0.1,
-    "product in LUTs": 5.5,
-    "product in LUTs, bit": 0.25,
-    "product in LUTs, bit kept": 0.1,
-    "sum": 4.0,
+    "product in LUTs": 5.0,
+    "product in LUTs, bit": 0.2,
+    "product in LUTs, bit kept": 0.15,
+    "negate": 1.5,
+    "sum": 2.5,
     "sum, bit": 0.13,
+    "sum of three": 1.5,
     "fold": 4.0,
     "fold, bit": 0.3,
-    "write": 2.0,
+    "write": 1.5,
+    "write, attention": 1.5,
+    "check": 4.0,
+    "check, level": 1.0,
 }
-SLOWNESS = {"hx8k": 1.0, "up5k": 2.1, "ecp5, generic": 0.8, "ecp5, ecp5": 0.7}
+#: On ECP5 carries are fast; a block takes 4.5, and its wires.
+FAST: Terms = {name: 0.7 * delay for name, delay in DELAYS.items()} | {
+    "sum, bit": 0.03,
+    "fold, bit": 0.15,
+    "product beside a bit": 6.5,
+    "product of blocks": 8.0,
+    "product of blocks, bit kept": 0.08,
+}
+GUESS: dict[str, dict[str, Terms]] = {
+    "lut4": {
+        "ice40": LUTS,
+        # Adders are made of carry cells alone.
+        "ecp5": LUTS
+        | {"bit": 1, "FIFO address bit": 2, "bit, Boolean": -1, "bit, Mersenne prime": 3}
+        | {"bit kept, product of blocks": 0.5},
+    },
+    "ff": {"ice40": REGISTERS, "ecp5": REGISTERS},
+    "period": {
+        "hx8k": DELAYS,
+        "up5k": {name: 2.1 * delay for name, delay in DELAYS.items()}
+        # Without Booth's recoding.
+        | {"product in LUTs": 14.0, "product of blocks": 4.0, "product of blocks, bit kept": 0.25},
+        "ecp5, generic": FAST | {"control": 6.5, "product": 6.5},
+        "ecp5, ecp5": FAST | {"control": 4.5, "product": 4.5},
+    },
+}
 
 
 def shape_of(design: Design) -> Shape:
@@ -44,13 +128,12 @@ def shape_of(design: Design) -> Shape:
 
 
 def fit(say: Callable[[str], None]) -> dict[str, Any]:
-    """Measure the fitting set, one seed each, and fit; ``say`` is told of each design."""
+    """Measure the fitting set, two seeds each, and fit; ``say`` is told of each design."""
+    designs = fitting_set()
     cells: dict[str, dict[str, list[tuple[Terms, float]]]] = {"lut4": {}, "ff": {}}
     periods: dict[str, list[tuple[dict[str, Terms], float]]] = {}
-    designs = fitting_set()
-    for number, design in enumerate(designs, start=1):
-        found, shape = measure(design, (1,), alone=False), shape_of(design)
-        say(f"{number}/{len(designs)} {design.device.name}, {shape.config.ring.name}: {found['mhz']:.1f} MHz")
+    for design, found in zip(designs, _measured(designs, (1, 2), say, alone=False), strict=True):
+        shape = shape_of(design)
         kind, speed = shape.groups
         for what, terms in (("lut4", lut_terms), ("ff", ff_terms)):
             cells[what].setdefault(kind, []).append((terms(shape), found[what]))
@@ -58,51 +141,60 @@ def fit(say: Callable[[str], None]) -> dict[str, Any]:
     return {
         "versions": [tool_version(tool) for tool in ("yosys", "nextpnr-ice40", "nextpnr-ecp5")],
         **{
-            what: {kind: solve([terms for terms, _ in rows], [y for _, y in rows]) for kind, rows in groups.items()}
+            what: {
+                kind: solve([terms for terms, _ in rows], [y for _, y in rows], STRENGTH[what], GUESS[what][kind])
+                for kind, rows in groups.items()
+            }
             for what, groups in cells.items()
         },
-        "period": {speed: fit_period(rows, SLOWNESS[speed]) for speed, rows in periods.items()},
+        "period": {speed: fit_period(rows, GUESS["period"][speed]) for speed, rows in periods.items()},
     }
 
 
-def solve(rows: Sequence[Terms], measured: Sequence[float], guess: Terms | None = None) -> dict[str, float]:
+def _measured(
+    designs: Sequence[Design], seeds: Sequence[int], say: Callable[[str], None], *, alone: bool
+) -> list[dict[str, float]]:
+    numbers = count(1)
+
+    def work(design: Design) -> dict[str, float]:
+        found = measure(design, seeds, alone=alone)
+        what = f"{design.device.name}, {design.image.config.ring.name}"
+        say(f"{next(numbers)}/{len(designs)} {what}: {found['lut4']:.0f} LUT4, {found['mhz']:.1f} MHz")
+        return found
+
+    return side_by_side(work, designs)
+
+
+def solve(rows: Sequence[Terms], measured: Sequence[float], strength: float, guess: Terms) -> dict[str, float]:
     """The coefficients with the least sum of squares of relative errors; those that matter little stay near their
-    ``guess``, or near zero."""
-    names = list(dict.fromkeys(name for row in rows for name in row)) if guess is None else list(guess)
+    ``guess``."""
     y = np.array(measured)
-    x = np.array([[row.get(name, 0) for name in names] for row in rows]) / y[:, None]
-    first = np.array([guess[name] for name in names]) if guess else np.zeros(len(names))
-    # Without a guess a coefficient is measured by what it would have to be if it were the only one.
-    scale = STRENGTH * (1 / first if guess else np.maximum(x.max(axis=0), 1e-12) / 4)
+    x = np.array([[row.get(name, 0) for name in guess] for row in rows]) / y[:, None]
+    first = np.array(list(guess.values()))
+    scale = strength / np.maximum(np.abs(first), SMALLEST)
     solution, *_ = np.linalg.lstsq(
         np.vstack([x, np.diag(scale)]), np.concatenate([np.ones(len(y)), scale * first]), rcond=None
     )
-    return dict(zip(names, (round(float(value), 5) for value in solution), strict=True))
+    return dict(zip(guess, (round(float(value), 5) for value in solution), strict=True))
 
 
-def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], slowness: float) -> dict[str, float]:
-    """Which path decides depends on the coefficients, and they on it: in turn, until nothing changes. That need not
-    come to an end, so the best that was met is taken."""
-    guess = {name: slowness * value for name, value in GUESS.items()}
+def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], guess: Terms) -> dict[str, float]:
+    """Which path decides depends on the coefficients, and they on it: in turn, while the guess, which decides at first,
+    loses its weight."""
     measured = [period for _, period in rows]
-    tried: list[tuple[float, dict[str, float]]] = []
     weights = guess
-    for _ in range(50):
+    for looser in np.geomspace(20, 1, 30):
         slowest = [max(candidates.values(), key=lambda terms: weigh(weights, terms)) for candidates, _ in rows]
-        weights = solve(slowest, measured, guess)
-        found = [max(weigh(weights, terms) for terms in candidates.values()) for candidates, _ in rows]
-        off = sum((period / real - 1) ** 2 for period, real in zip(found, measured, strict=True))
-        if (off, weights) in tried:
-            break
-        tried.append((off, weights))
-    return min(tried, key=lambda each: each[0])[1]
+        weights = solve(slowest, measured, looser * STRENGTH["period"], guess)
+    return weights
 
 
 def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Estimates beside synthesis (the core alone; the median of three seeds) for designs that were not fitted."""
+    """Estimates beside synthesis (the core alone; the median of five seeds) for designs that were not fitted."""
     rows = []
-    for number, design in enumerate(held_out_set(), start=1):
-        found, shape = measure(design, (1, 2, 3), alone=True), shape_of(design)
+    designs = held_out_set()
+    for design, found in zip(designs, _measured(designs, range(1, 6), say, alone=True), strict=True):
+        shape = shape_of(design)
         guess = estimate(shape, table)
         config = shape.config
         rows.append(
@@ -116,7 +208,6 @@ def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str
                 for name, real in found.items()
             }
         )
-        say(f"{number} {design.device.name}, {config.ring.name}: {found['lut4']} LUT4, {found['mhz']:.1f} MHz")
     return rows
 
 

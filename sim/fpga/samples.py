@@ -55,10 +55,11 @@ def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Des
 
     smallest = find_device("up5k")
     designs: list[Design] = []
-    columns = [spread(levels) for levels in (25, 6, 3, 2, 2, 3, len(KINDS))]
-    for bits, threads, width, attention, check, rom, kind in zip(*columns, strict=True):
+    bits = [8 + int(place) * 24 // (count - 1) for place in rng.permutation(count)]
+    columns = [bits, *(spread(levels) for levels in (6, 3, 2, 2, 3, len(KINDS)))]
+    for wide, threads, width, attention, check, rom, kind in zip(*columns, strict=True):
         name = KINDS[kind] if KINDS[kind] != "prime" or threads + 1 >= LEAST_FOR_PRIMES else "fixed"
-        ring = _draw_ring(rng, name, 8 + bits)
+        ring = _draw_ring(rng, name, wide)
         while True:
             config = CoreConfig(
                 ring,
@@ -70,7 +71,7 @@ def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Des
                 attention=bool(attention),
                 check=bool(check),
                 fifo=1 << int(rng.integers(4, 8)),
-                lanes=8 + bits,
+                lanes=wide,
             )
             if expected_cells(config, smallest).block_ram[-1] <= smallest.block_rams:
                 break
@@ -83,19 +84,21 @@ def _image(config: CoreConfig) -> Image:
 
 
 def fitting_set() -> list[Design]:
-    """The cores of ``skinny bench fpga``, then 24 drawn for each variant, in turn."""
+    """The cores of ``skinny bench fpga``, then 24 drawn for each variant, in turn, then twelve more of those that have
+    multiplier blocks: whether a block is used, or several, makes more kinds of them."""
     usual = [
         Design(_image(CoreConfig(FixedPoint(bits, bits // 2))), find_device(device), inferred=inferred)
         for bits in (8, 16, 32)
         for device, inferred in VARIANTS
     ]
     drawn = [draw_designs(n, 24, *variant) for n, variant in enumerate(VARIANTS)]
-    return usual + [design for turn in zip(*drawn, strict=True) for design in turn]
+    more = [draw_designs(10 + n, 12, *variant) for n, variant in enumerate(VARIANTS) if variant[0] != "hx8k"]
+    return usual + [design for draws in (drawn, more) for turn in zip(*draws, strict=True) for design in turn]
 
 
 def held_out_set() -> list[Design]:
-    """Twenty, five of each variant; on ECP5 two of each on the larger device."""
-    drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(100 + n, 5, *variant)]
+    """Twenty, five of each variant, the first of ten; on ECP5 two of each on the larger device."""
+    drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(100 + n, 10, *variant)[:5]]
     return [
         replace(design, device=find_device("ecp5-85k")) if design.device.family is ECP5 and n % 5 < 2 else design
         for n, design in enumerate(drawn)

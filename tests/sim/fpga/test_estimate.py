@@ -89,7 +89,8 @@ def test_outside_the_domain():
 
 def test_fit_finds_the_coefficients_that_made_the_figures():
     rows = [{"a": 1, "b": n, "c": n * n} for n in range(1, 12)]
-    found = solve(rows, [100 + 20 * row["b"] + 3 * row["c"] for row in rows])
+    measured = [100 + 20 * row["b"] + 3 * row["c"] for row in rows]
+    found = solve(rows, measured, 0.02, {"a": 50, "b": 10, "c": 6})
     assert found == pytest.approx({"a": 100, "b": 20, "c": 3}, rel=0.1)
 
 

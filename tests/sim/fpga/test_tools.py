@@ -1,9 +1,12 @@
 """Tools run wherever their packages are installed, and say what went wrong in a line."""
 
+import time
+from threading import Barrier, BoundedSemaphore, Thread
+
 import pytest
 from skinny.model.errors import InputError
 from skinny.sim.fpga import tools
-from skinny.sim.fpga.tools import Done, prepare, run_tool, share, tool_version
+from skinny.sim.fpga.tools import Done, prepare, run_tool, share, side_by_side, tool_version
 
 
 @pytest.mark.parametrize(
@@ -60,3 +63,55 @@ def test_a_tool_that_cannot_run(monkeypatch, tmp_path):
     with pytest.raises(InputError, match=r"^icepack cannot be run: AttributeError: .* 'run_nothing'"):
         prepare("icepack")
     assert [path.suffix for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_no_more_tools_at_a_time_than_processors(monkeypatch, tmp_path):
+    running, most = 0, 0
+
+    def call(*_):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.02)
+        running -= 1
+        return Done(0, "")
+
+    monkeypatch.setattr(tools, "_call", call)
+    monkeypatch.setattr(tools, "prepare", lambda tool: tmp_path)
+    monkeypatch.setattr(tools, "_free", BoundedSemaphore(2))
+    threads = [Thread(target=run_tool, args=("yosys", [], tmp_path)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 2
+
+
+def test_side_by_side(monkeypatch):
+    monkeypatch.setattr(tools, "processors", lambda: 2)
+    # The first two meet, so they run at the same time; results come in the order of the items, not of their ends.
+    meet, told = Barrier(2, timeout=10), []
+
+    def work(item):
+        if item < 2:
+            meet.wait()
+        time.sleep(0.05 * (item == 0))
+        return item * item
+
+    assert side_by_side(work, [0, 1, 2, 3], told.append) == [0, 1, 4, 9]
+    assert sorted(told) == [0, 1, 4, 9]
+    assert told[0] != 0
+
+
+def test_the_first_failure_ends_it(monkeypatch):
+    monkeypatch.setattr(tools, "processors", lambda: 1)
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        time.sleep(0.05)
+        raise InputError(f"{item} failed")
+
+    with pytest.raises(InputError, match=r"^0 failed$"):
+        side_by_side(work, list(range(20)))
+    assert len(begun) < 4
