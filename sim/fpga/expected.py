@@ -42,9 +42,14 @@ def expected_cells(
     vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
-    # Instantiated block RAMs are never 36 bits wide.
-    shapes = [shape for shape in device.family.shapes if shape[0] <= 18 or target == "generic"]
     memories = [program, weights, inputs, results] * cores + [results] * engine
+    products = multipliers(config.ring, device)
+    times = cores + engine
+    dsp = range(products[0] * times, products[-1] * times + 1)
+    if target == "ecp5":
+        there = sum(_instantiated(device, *memory) for memory in memories)
+        return Expected(dsp, range(there, there + 1))
+    shapes = device.family.shapes
     most = sum(_blocks(shapes, *memory) for memory in memories)
     least = sum(min(_blocks(shapes, *memory), _packed(shapes, *memory)) for memory in memories)
     if rom is not None:
@@ -53,9 +58,7 @@ def expected_cells(
         for image in rom.lanes:
             for (bits, depth), words in ((program, image.words), (weights, image.weights)):
                 least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
-    products = multipliers(config.ring, device)
-    times = cores + engine
-    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1))
+    return Expected(dsp, range(least, most + 1))
 
 
 def expect_fit(cells: Expected, device: Device) -> None:
@@ -77,6 +80,13 @@ def _differing(words: Words, depth: int) -> int:
 def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
     """Block RAMs of a memory, in the best of their shapes."""
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
+
+
+def _instantiated(device: Device, bits: int, depth: int) -> int:
+    """Block RAMs of a memory that is instantiated: side by side, as wide as its depth allows, but not 36 bits. Deeper
+    ones are inferred."""
+    wide = next((wide for wide, deep in device.family.shapes if wide <= 18 and depth <= deep), None)
+    return -(-bits // wide) if wide else _blocks(device.family.shapes, bits, depth)
 
 
 def _packed(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:

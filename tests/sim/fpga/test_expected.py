@@ -24,6 +24,9 @@ from skinny.sim.fpga.expected import expected_cells
         # Program two of 18; the others one each, inputs 512 of 32 bits and results 64 of 34 in one of 36.
         ("ecp5-25k", CoreConfig(FixedPoint(32, 8)), "generic", 2 + 1 + 1 + 1),
         ("ecp5-85k", CoreConfig(FixedPoint(32, 8)), "ecp5", 2 + 2 + 2 + 2),
+        # Program 17 bits of 4096: five of 4 bits side by side; inferred four times 1024 words of 18 bits.
+        ("ecp5-25k", CoreConfig(Modular(12), depth=4096, inputs=16, weights=16), "ecp5", 5 + 1 + 1 + 1),
+        ("ecp5-25k", CoreConfig(Modular(12), depth=4096, inputs=16, weights=16), "generic", 4 + 1 + 1 + 1),
     ],
 )
 def test_block_rams(device, config, target, blocks):
