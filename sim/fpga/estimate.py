@@ -79,6 +79,11 @@ class Shape(NamedTuple):
         return multipliers(self.config.ring, self.device)[0]
 
     @property
+    def bare(self) -> bool:
+        """Registers of a single thread that begin with a constant need nothing but their own enable and reset."""
+        return self.config.threads == 1 and self.rom
+
+    @property
     def wide(self) -> int:
         """Bits of the product that are made of more than one block: none where a block is enough."""
         more = self.kept - self.device.family.operand
@@ -181,8 +186,6 @@ def lut_terms(shape: Shape) -> Terms:
     bits, width, threads = config.bits, config.width, config.threads
     # Registers gated by a bit each and joined by OR, with the weight or the accumulator: a LUT joins three to a fourth.
     gates = -(-(2 * width + config.attention - 1) // 3)
-    # A register of a single thread has a constant to begin with and needs nothing but its own enable and reset.
-    bare = threads == 1 and shape.rom
     return {
         "core": 1,
         "register": width,
@@ -191,19 +194,20 @@ def lut_terms(shape: Shape) -> Terms:
         "FIFO address bit": index_bits(config.fifo),
         "bit": bits,
         "bit of a gate": 2 * bits * gates,
-        "bit of a register": 0 if bare else bits * width,
+        "bit of a register": bits * width * (not shape.bare),
         "bit of a register, one thread, load port": bits * width * (threads == 1 and not shape.rom),
         "bit, up to two threads": bits * (threads <= 2),
         "bit, four threads and more": bits * (threads >= 4),
         "bit, attention": bits * config.attention,
-        "bit of a register, check": bits * width * config.check * (1 if bare else 2) / 3,
+        "bit of a register, check": bits * width * config.check * (1 if shape.bare else 2) / 3,
         "bit of a register, check, one thread": bits * width * config.check * (threads == 1),
         "bit, Boolean": bits * isinstance(config.ring, Boolean),
         "bit, Mersenne prime": bits * isinstance(config.ring, PrimeField),
         # The bits of partial products below the highest that is kept: a square without a corner.
         "bit of partial products": shape.in_luts * (bits**2 - (2 * bits - shape.kept) ** 2 / 2),
         "bit, product in LUTs": shape.in_luts * bits,
-        "bit kept, product of blocks": shape.wide,
+        "bit kept, product of blocks": shape.wide * (threads > 1),
+        "bit kept, product of blocks, one thread": shape.wide * (threads == 1),
         "bit kept, product of a block and a bit": shape.wide * (bits == shape.device.family.operand + 1),
     }
 
@@ -248,8 +252,10 @@ def paths(shape: Shape) -> dict[str, Terms]:
         "control": 1,
         "control, address bit": index_bits(config.depth) + index_bits(config.inputs),
         "control, load port": not shape.rom,
-        "control, bit": bits,
+        "control, bit of a loaded register": bits * config.width * (not shape.rom),
     }
+    # Whether a register is there has to be told only of some widths.
+    decode: Terms = {"decode": 1, "decode, no power of two": config.width & (config.width - 1) > 0}
     select: Terms = {"select": 1, "select, register": config.width, "select, bit": bits}
     product: Terms = {"product": 1}
     if shape.in_luts:
@@ -259,15 +265,18 @@ def paths(shape: Shape) -> dict[str, Terms]:
     elif shape.wide:
         product = {"product of blocks": 1, "product of blocks, bit kept": shape.kept}
     negate: Terms = {"negate": 1}
-    # Behind a product that is itself made of adders the carries of the sum begin before its highest bits are there.
-    overlap = threads == 1 and (shape.in_luts or shape.wide)
+    # Of adders one behind the other the second begins to carry before the first is through.
+    prime = isinstance(config.ring, PrimeField)
+    overlap = (threads == 1 and (shape.in_luts or shape.wide)) or (prime and threads <= 5)
     add: Terms = {"sum": 1, "sum, bit": 0 if overlap else bits}
     fold: Terms = {}
     if isinstance(config.ring, Boolean):
         product, negate, add = {"product of bits": 1}, {}, {}
-    elif isinstance(config.ring, PrimeField):
+    elif prime:
         add, fold = {**add, "sum of three": 1}, {"fold": 1, "fold, bit": bits}
-    write: Terms = {"write": 1, "write, attention": config.attention}
+    # On ECP5 the way to the block RAM of the results is as long as that through a LUT to a register.
+    short = shape.bare and shape.device.family is not ECP5
+    write: Terms = {"write": not short, "write, attention": config.attention}
     # As the stages of the multiply-add unit are (:func:`skinny.hdl.arithmetic.registers_after`). What takes the time to
     # negate is the way from one bit to many; a product is later than that.
     operands: dict[str, list[Terms]] = {"operand selection": [select], "product": [product]}
@@ -279,7 +288,7 @@ def paths(shape: Shape) -> dict[str, Terms]:
         4: operands | {"sum": [negate, add, fold], "write": [write]},
         5: operands | {"sum": [add, fold], "write": [write]},
     }.get(threads, operands | later)
-    found = {"control": control}
+    found = {"control": control, "decoder": decode}
     for name, parts in cut.items():
         found[name] = {k: v for part in parts for k, v in part.items()}
     if config.check and threads <= 2:

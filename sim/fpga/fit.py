@@ -17,7 +17,7 @@ from .tools import side_by_side, tool_version
 __all__ = ["fit", "fit_period", "held_out", "shape_of", "solve", "summary"]
 
 #: How much a coefficient may stray from what was guessed, against how well the designs are met.
-STRENGTH = {"lut4": 0.04, "ff": 0.02, "period": 0.1}
+STRENGTH = {"lut4": 0.03, "ff": 0.02, "period": 0.1}
 #: Guesses for LUTs, read off the structure of the core.
 LUTS: Terms = {
     "core": 60,
@@ -39,6 +39,7 @@ LUTS: Terms = {
     "bit of partial products": 1,
     "bit, product in LUTs": 1,
     "bit kept, product of blocks": 1.5,
+    "bit kept, product of blocks, one thread": 1,
     "bit kept, product of a block and a bit": 1,
 }
 #: And for registers.
@@ -69,10 +70,12 @@ REGISTERS: Terms = {
 SMALLEST = 0.3
 #: Guesses for delays in ns on HX8K, where a LUT with its wires takes 1.5.
 DELAYS: Terms = {
-    "control": 7.0,
-    "control, address bit": 0.02,
+    "control": 6.0,
+    "control, address bit": 0.03,
     "control, load port": 0.3,
-    "control, bit": 0.02,
+    "control, bit of a loaded register": 0.008,
+    "decode": 6.0,
+    "decode, no power of two": 1.0,
     "select": 3.0,
     "select, register": 0.1,
     "select, bit": 0.02,
@@ -88,8 +91,8 @@ DELAYS: Terms = {
     "sum": 2.5,
     "sum, bit": 0.13,
     "sum of three": 1.5,
-    "fold": 4.0,
-    "fold, bit": 0.3,
+    "fold": 6.0,
+    "fold, bit": 0.27,
     "write": 1.5,
     "write, attention": 1.5,
     "check": 4.0,
@@ -109,7 +112,7 @@ GUESS: dict[str, dict[str, Terms]] = {
         # Adders are made of carry cells alone.
         "ecp5": LUTS
         | {"bit": 1, "FIFO address bit": 2, "bit, Boolean": -1, "bit, Mersenne prime": 3}
-        | {"bit kept, product of blocks": 0.5},
+        | {"bit kept, product of blocks": 0.5, "bit kept, product of blocks, one thread": 0.3},
     },
     "ff": {"ice40": REGISTERS, "ecp5": REGISTERS},
     "period": {
