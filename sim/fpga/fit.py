@@ -183,13 +183,18 @@ def solve(rows: Sequence[Terms], measured: Sequence[float], strength: float, gue
 
 def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], guess: Terms) -> dict[str, float]:
     """Which path decides depends on the coefficients, and they on it: in turn, while the guess, which decides at first,
-    loses its weight."""
+    loses its weight. That need not come to an end, so the best that was met is taken."""
     measured = [period for _, period in rows]
+    tried: list[tuple[float, dict[str, float]]] = []
     weights = guess
     for looser in np.geomspace(20, 1, 30):
         slowest = [max(candidates.values(), key=lambda terms: weigh(weights, terms)) for candidates, _ in rows]
-        weights = solve(slowest, measured, looser * STRENGTH["period"], guess)
-    return weights
+        for strength in (looser, 1):
+            weights = solve(slowest, measured, strength * STRENGTH["period"], guess)
+            found = [max(weigh(weights, terms) for terms in candidates.values()) for candidates, _ in rows]
+            tried.append((sum((f / m - 1) ** 2 for f, m in zip(found, measured, strict=True)), weights))
+        weights = tried[-2][1]
+    return min(tried, key=lambda each: each[0])[1]
 
 
 def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:

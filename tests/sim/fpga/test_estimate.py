@@ -9,16 +9,15 @@ from skinny.model.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.text import loads
 from skinny.sim.fpga.devices import DEVICES
-from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table
-from skinny.sim.fpga.fit import fit_period, shape_of, solve, summary
+from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table, weigh
+from skinny.sim.fpga.fit import GUESS, fit_period, shape_of, solve, summary
 from skinny.sim.fpga.report import Design
 from skinny.sim.fpga.samples import fitting_set, held_out_set, measure
 
 PROGRAM = "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
 
 
-def test_near_what_synthesis_gave_for_20_designs():
-    # Asked is 15 % for all of them, which is open: ``skinny bench estimate`` says so. This keeps it from getting worse.
+def test_within_15_percent_of_what_synthesis_gave_for_20_designs():
     table = read_table()
     designs = held_out_set()
     assert len(designs) == len(table["held_out"]) == 20
@@ -29,8 +28,8 @@ def test_near_what_synthesis_gave_for_20_designs():
         found = estimate(shape_of(design), table)
         for name, off in errors.items():
             off.append(abs(getattr(found, name) / row[name]["measured"] - 1))
-    assert {name: sum(one <= 0.15 for one in off) for name, off in errors.items()} == {"lut4": 17, "mhz": 16}
-    assert max(statistics.median(off) for off in errors.values()) < 0.07
+    assert max(errors["lut4"] + errors["mhz"]) <= 0.15
+    assert max(statistics.median(off) for off in errors.values()) < 0.05
     worst, _ = summary(table["held_out"])
     assert table["worst"] == worst
 
@@ -39,7 +38,7 @@ def test_designs_that_are_judged_were_not_fitted_and_differ():
     fitted, judged = ([(shape_of(d)) for d in designs] for designs in (fitting_set(), held_out_set()))
     assert not set(judged) & set(fitted)
     assert {shape.device.name for shape in judged} == set(DEVICES)
-    assert {type(shape.config.ring) for shape in judged} == {Modular, FixedPoint, Boolean}
+    assert {type(shape.config.ring) for shape in judged} == {Modular, FixedPoint, PrimeField, Boolean}
     assert {shape.config.threads for shape in judged} == set(range(1, 7))
     assert {shape.config.width for shape in judged} == {3, 4, 5}
     for name in ("attention", "check"):
@@ -95,14 +94,21 @@ def test_fit_finds_the_coefficients_that_made_the_figures():
 
 
 def test_fit_finds_the_slowest_paths():
-    # A delay that grows with bits, and one of the control that does not.
-    rows = []
-    for bits in range(8, 33):
-        shape = Shape(CoreConfig(Modular(bits)), DEVICES["hx8k"], "generic", False)
-        delays = {"control": 9.0, "sum": 2.0, "sum, bit": 0.4}
-        real = max(sum(delays.get(name, 0) * value for name, value in path.items()) for path in paths(shape).values())
-        rows.append((paths(shape), real))
-    weights = fit_period(rows, 1.0)
-    for candidates, real in rows:
-        found = max(sum(weights[name] * value for name, value in path.items()) for path in candidates.values())
-        assert found == pytest.approx(real, rel=0.1)
+    # Delays that are far from the guesses, so that other paths decide than those the guesses say.
+    guess = GUESS["period"]["up5k"]
+    delays = guess | {"control": 22.0, "sum": 4.0, "sum, bit": 0.6, "select": 9.0}
+
+    def slowest(weights, shape):
+        return max(paths(shape), key=lambda name: weigh(weights, paths(shape)[name]))
+
+    shapes = [
+        Shape(CoreConfig(FixedPoint(bits, bits // 2), threads=threads), DEVICES["up5k"], "generic", False)
+        for bits in range(8, 33, 3)
+        for threads in range(1, 6)
+    ]
+    assert {slowest(delays, shape) for shape in shapes} == {"control", "sum", "sum and write", "the whole instruction"}
+    assert sum(slowest(delays, shape) != slowest(guess, shape) for shape in shapes) > 10
+    real = [weigh(delays, paths(shape)[slowest(delays, shape)]) for shape in shapes]
+    weights = fit_period([(paths(shape), period) for shape, period in zip(shapes, real, strict=True)], guess)
+    for shape, period in zip(shapes, real, strict=True):
+        assert weigh(weights, paths(shape)[slowest(weights, shape)]) == pytest.approx(period, rel=0.1)
