@@ -98,7 +98,7 @@ def fitting_set() -> list[Design]:
 
 def held_out_set() -> list[Design]:
     """Twenty, five of each variant, the first of ten; on ECP5 two of each on the larger device."""
-    drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(100 + n, 10, *variant)[:5]]
+    drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(200 + n, 10, *variant)[:5]]
     return [
         replace(design, device=find_device("ecp5-85k")) if design.device.family is ECP5 and n % 5 < 2 else design
         for n, design in enumerate(drawn)
