@@ -174,8 +174,8 @@ def _show_use(answer: dict[str, Any]) -> None:
     mhz = answer["mhz"]
     if mhz["cap"] is not None:
         print(
-            f"nextpnr knows no timing for the multiplier block SB_MAC16; the data sheet allows it {mhz['cap']:g} MHz, "
-            f"so {mhz['effective']:.1f} MHz count"
+            f"nextpnr knows no timing for the multiplier block SB_MAC16; with its delay, where no registers are around "
+            f"it, and the {mhz['cap']:g} MHz of its data sheet {mhz['effective']:.1f} MHz count"
         )
     print(
         f"{answer['cycles_per_inference']:,.2f} cycles an inference, "

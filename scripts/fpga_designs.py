@@ -33,8 +33,6 @@ LIMIT = "bare multiply-accumulate"
 FED = "bare, from block RAM"
 #: Words of the memories that feed the bare multiply-accumulate: as many as the core has weights.
 WORDS = 256
-#: From the operands of an SB_MAC16 to its product, in ns, as icestorm's data base has it.
-BLOCK_DELAY = 9.05
 
 
 class Subject(NamedTuple):
@@ -98,11 +96,9 @@ def _measure(subject: Subject, seeds: Sequence[int]) -> Row:
     cells, placement = (_place_bare if subject.name in (LIMIT, FED) else _place_core)(subject, device, seeds)
     best = placement.best
     cap = device.cap if cells.dsp else None
-    mhz = best.frequency
-    if cap is not None:
-        # With one thread the block is in the middle of a path, and nextpnr leaves its delay out.
-        late = BLOCK_DELAY if subject.name == MINIMAL else 0.0
-        mhz = min(cap, 1000 / (1000 / mhz + late))
+    # The bare one has the registers of the usual core.
+    threads = 1 if subject.name == MINIMAL else 4
+    mhz = device.usable(best.frequency, blocks=cells.dsp, bits=subject.bits, threads=threads)
     # Carry cells of ECP5 take the place of two LUTs each; those of iCE40 are beside them.
     lut = cells.lut4 + (2 * cells.carry + 6 * cells.lut_ram if device.family is ECP5 else 0)
     return {

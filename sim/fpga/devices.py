@@ -58,8 +58,9 @@ class Device:
 
     ``synth`` is the command of yosys, ``place`` the options of nextpnr. ``frequency`` (MHz) is what place and route
     aims at unless told otherwise: a little more than is reached, so that it does its best. ``multipliers`` and
-    ``block_rams`` are what there is; without multiplier blocks products are made of LUTs. ``cap`` (MHz) is what the
-    data sheet allows the multiplier block, where nextpnr knows no timing for it.
+    ``block_rams`` and ``cells`` (a LUT and a register each) are what there is; without multiplier blocks products are
+    made of LUTs. ``cap`` (MHz) is what the data sheet allows the multiplier block, where nextpnr knows no timing for
+    it, and ``block_delay`` (ns) what it takes from its operands to the product.
     """
 
     name: str
@@ -70,7 +71,19 @@ class Device:
     frequency: float
     multipliers: int
     block_rams: int
+    cells: int
     cap: float | None = None
+    block_delay: float = 0.0
+
+    def usable(self, mhz: float, *, blocks: int, bits: int, threads: int) -> float:
+        """What counts of nextpnr's ``mhz`` for a core with that many multiplier blocks. Where a block has no registers
+        before and behind it, because there are few threads or a product takes several blocks, a path may run through
+        it that nextpnr believes to be shorter than it is; whether it decides is not known, so its delay is added."""
+        if self.cap is None or not blocks:
+            return mhz
+        if threads < 3 or bits > self.family.operand:
+            mhz = 1000 / (1000 / mhz + self.block_delay)
+        return min(mhz, self.cap)
 
     @property
     def tools(self) -> tuple[str, str, str]:
@@ -78,7 +91,7 @@ class Device:
         return ("yosys", self.family.place, self.family.pack)
 
 
-def _ecp5(size: str, package: str, multipliers: int, block_rams: int) -> Device:
+def _ecp5(size: str, package: str, multipliers: int, block_rams: int, cells: int) -> Device:
     return Device(
         name=f"ecp5-{size}",
         title=f"Lattice ECP5-{size} {package}, speed 6",
@@ -88,6 +101,7 @@ def _ecp5(size: str, package: str, multipliers: int, block_rams: int) -> Device:
         frequency=200,
         multipliers=multipliers,
         block_rams=block_rams,
+        cells=cells,
     )
 
 
@@ -103,7 +117,10 @@ DEVICES = {
             frequency=50,
             multipliers=8,
             block_rams=30,
+            cells=5280,
             cap=50,
+            # As icestorm's data base has it.
+            block_delay=9.05,
         ),
         Device(
             name="hx8k",
@@ -114,9 +131,10 @@ DEVICES = {
             frequency=100,
             multipliers=0,
             block_rams=32,
+            cells=7680,
         ),
-        _ecp5("25k", "CABGA256", 28, 56),
-        _ecp5("85k", "CABGA756", 156, 208),
+        _ecp5("25k", "CABGA256", 28, 56, 24_288),
+        _ecp5("85k", "CABGA756", 156, 208, 83_640),
     )
 }
 

@@ -42,7 +42,7 @@ __all__ = [
 TABLE = Path(__file__).with_name("estimate.json")
 #: What the designs that were fitted had.
 RANGES = {
-    "bits": (8, 32),
+    "bits": (7, 32),
     "threads": (1, 6),
     "width": (3, 5),
     "depth": (16, 4096),
@@ -88,7 +88,8 @@ class Shape(NamedTuple):
         """Bits of the product that are made of more than one block: none where a block is enough."""
         more = self.kept - self.device.family.operand
         # A single bit that one block does not take is next to nothing if no more than that is kept.
-        return more if self.blocks and self.config.bits > self.device.family.operand and more > 2 else 0
+        several = self.blocks > 1 or (self.blocks == 1 and more > 2)
+        return more if self.config.bits > self.device.family.operand and several else 0
 
     @property
     def in_luts(self) -> bool:
@@ -153,8 +154,12 @@ def estimate_report(image: Image | EngineImage, device: Device, target: str, *, 
     found = estimate(Shape(config, device, target, rom), table)
     cells = expected_cells(config, device, target=target, rom=image if rom else None)
     expect_fit(cells, device)
+    if (needed := max(found.lut4, found.ff)) > device.cells:
+        raise InputError(
+            f"the core does not fit {device.name}: it needs about {needed:,} cells, there are {device.cells:,}"
+        )
     cap = device.cap if cells.dsp[-1] else None
-    effective = found.mhz if cap is None else min(found.mhz, cap)
+    effective = device.usable(found.mhz, blocks=cells.dsp[-1], bits=config.bits, threads=config.threads)
     cycles = cycles_per_inference(image)
     return {
         "device": device.name,
@@ -192,6 +197,10 @@ def lut_terms(shape: Shape) -> Terms:
         "load port": not shape.rom,
         "address bit": index_bits(config.depth) + index_bits(config.inputs),
         "FIFO address bit": index_bits(config.fifo),
+        # On ECP5 counters of up to four bits are made of LUTs, wider ones of carry cells.
+        "bit of a short counter": sum(
+            b for b in (index_bits(config.fifo),) * 2 + (index_bits(config.inputs),) if b <= 4
+        ),
         "bit": bits,
         "bit of a gate": 2 * bits * gates,
         "bit of a register": bits * width * (not shape.bare),

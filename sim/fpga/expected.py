@@ -43,22 +43,24 @@ def expected_cells(
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     memories = [program, weights, inputs, results] * cores + [results] * engine
+    images = rom.lanes if rom is not None else []
+    # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
+    # nothing left out.
+    held = [(memory, words) for image in images for memory, words in ((program, image.words), (weights, image.weights))]
+    shapes = device.family.shapes
+    least = most = 0
+    for bits, depth in memories:
+        if target == "ecp5" and (blocks := _instantiated(shapes, bits, depth)):
+            least, most = least + blocks, most + blocks
+        else:
+            blocks = _blocks(shapes, bits, depth)
+            least, most = least + min(blocks, _packed(shapes, bits, depth)), most + blocks
+    for (bits, depth), words in held:
+        if target != "ecp5" or not _instantiated(shapes, bits, depth):
+            least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
     products = multipliers(config.ring, device)
     times = cores + engine
-    dsp = range(products[0] * times, products[-1] * times + 1)
-    if target == "ecp5":
-        there = sum(_instantiated(device, *memory) for memory in memories)
-        return Expected(dsp, range(there, there + 1))
-    shapes = device.family.shapes
-    most = sum(_blocks(shapes, *memory) for memory in memories)
-    least = sum(min(_blocks(shapes, *memory), _packed(shapes, *memory)) for memory in memories)
-    if rom is not None:
-        # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
-        # nothing left out.
-        for image in rom.lanes:
-            for (bits, depth), words in ((program, image.words), (weights, image.weights)):
-                least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
-    return Expected(dsp, range(least, most + 1))
+    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1))
 
 
 def expect_fit(cells: Expected, device: Device) -> None:
@@ -82,11 +84,11 @@ def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
     return min(-(-bits // wide) * -(-depth // deep) for wide, deep in shapes)
 
 
-def _instantiated(device: Device, bits: int, depth: int) -> int:
-    """Block RAMs of a memory that is instantiated: side by side, as wide as its depth allows, but not 36 bits. Deeper
-    ones are inferred."""
-    wide = next((wide for wide, deep in device.family.shapes if wide <= 18 and depth <= deep), None)
-    return -(-bits // wide) if wide else _blocks(device.family.shapes, bits, depth)
+def _instantiated(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
+    """Block RAMs of a memory that is instantiated: side by side, as wide as its depth allows, but not 36 bits. None for
+    deeper ones, which are inferred."""
+    wide = next((wide for wide, deep in shapes if wide <= 18 and depth <= deep), None)
+    return -(-bits // wide) if wide else 0
 
 
 def _packed(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:

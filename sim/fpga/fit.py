@@ -25,6 +25,7 @@ LUTS: Terms = {
     "load port": 20,
     "address bit": 2.5,
     "FIFO address bit": 4,
+    "bit of a short counter": 0.5,
     "bit": 3,
     "bit of a gate": 1,
     "bit of a register": 1,
@@ -170,15 +171,20 @@ def _measured(
 
 def solve(rows: Sequence[Terms], measured: Sequence[float], strength: float, guess: Terms) -> dict[str, float]:
     """The coefficients with the least sum of squares of relative errors; those that matter little stay near their
-    ``guess``."""
+    ``guess``. What is guessed to be positive does not become negative."""
     y = np.array(measured)
     x = np.array([[row.get(name, 0) for name in guess] for row in rows]) / y[:, None]
     first = np.array(list(guess.values()))
     scale = strength / np.maximum(np.abs(first), SMALLEST)
-    solution, *_ = np.linalg.lstsq(
-        np.vstack([x, np.diag(scale)]), np.concatenate([np.ones(len(y)), scale * first]), rcond=None
-    )
-    return dict(zip(guess, (round(float(value), 5) for value in solution), strict=True))
+    a, b = np.vstack([x, np.diag(scale)]), np.concatenate([np.ones(len(y)), scale * first])
+    solution = np.zeros(len(first))
+    free = np.ones(len(first), dtype=bool)
+    while True:
+        solution[:] = 0
+        solution[free] = np.linalg.lstsq(a[:, free], b, rcond=None)[0]
+        if not (wrong := (solution < 0) & (first > 0)).any():
+            return dict(zip(guess, (round(float(value), 5) for value in solution), strict=True))
+        free &= ~wrong
 
 
 def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], guess: Terms) -> dict[str, float]:

@@ -76,8 +76,9 @@ class Report:
     @property
     def frequency(self) -> float:
         """The best one that may be used."""
+        config, blocks = self.design.image.config, self.harnessed.cells.dsp
         best = self.placement.best.frequency
-        return best if self.cap is None else min(best, self.cap)
+        return self.design.device.usable(best, blocks=blocks, bits=config.bits, threads=config.threads)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

@@ -73,7 +73,7 @@ def test_outside_the_domain():
     table = read_table()
     wide = Shape(CoreConfig(Modular(4), width=7, threads=8), DEVICES["hx8k"], "generic", False)
     assert estimate(wide, table).outside == (
-        "bits 4 (fitted: 8 to 32)",
+        "bits 4 (fitted: 7 to 32)",
         "threads 8 (fitted: 1 to 6)",
         "width 7 (fitted: 3 to 5)",
     )
@@ -84,6 +84,11 @@ def test_outside_the_domain():
     image = assemble(loads(PROGRAM), CoreConfig(Modular(32), depth=1 << 14))
     with pytest.raises(InputError, match=r"^the core does not fit up5k: it needs \d+ block RAMs, there are 30$"):
         estimate_report(image, DEVICES["up5k"], "generic", rom=False)
+    image = assemble(loads(PROGRAM), CoreConfig(Modular(32), width=16, threads=16, depth=64, inputs=2, weights=2))
+    with pytest.raises(
+        InputError, match=r"^the core does not fit up5k: it needs about 1\d,\d{3} cells, there are 5,280$"
+    ):
+        estimate_report(image, DEVICES["up5k"], "generic", rom=False)
 
 
 def test_fit_finds_the_coefficients_that_made_the_figures():
@@ -91,6 +96,10 @@ def test_fit_finds_the_coefficients_that_made_the_figures():
     measured = [100 + 20 * row["b"] + 3 * row["c"] for row in rows]
     found = solve(rows, measured, 0.02, {"a": 50, "b": 10, "c": 6})
     assert found == pytest.approx({"a": 100, "b": 20, "c": 3}, rel=0.1)
+    # What cannot be negative is zero instead.
+    falling = [200 - 5 * row["b"] for row in rows]
+    assert solve(rows, falling, 0.02, {"a": 50, "b": 10, "c": 0.5})["b"] == 0
+    assert solve(rows, falling, 0.02, {"a": 50, "b": -10, "c": 0.5})["b"] < -3
 
 
 def test_fit_finds_the_slowest_paths():

@@ -1,5 +1,7 @@
 """The counts that the guards of synthesis compare with, worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 from skinny.model.assemble import assemble
 from skinny.model.errors import InputError
@@ -8,6 +10,8 @@ from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.text import loads
 from skinny.sim.fpga.devices import DEVICES, find_device
 from skinny.sim.fpga.expected import expected_cells
+
+PROGRAM = "skinny 1\nwidth 3\ninputs a\nR2 += a*R1\nR0 += a*R2\nemit y = R0\nend\n"
 
 # Program words of the default sizes are 3 + 1 + 1 + 2 + 2 + 6 + 8 = 23 bits; 512 words of inputs; results have two bits
 # more than a word.
@@ -31,6 +35,19 @@ from skinny.sim.fpga.expected import expected_cells
 )
 def test_block_rams(device, config, target, blocks):
     assert expected_cells(config, DEVICES[device], target=target).block_ram == range(blocks, blocks + 1)
+
+
+def test_constant_bits_of_a_deep_rom_may_go_where_it_is_inferred():
+    config = CoreConfig(Modular(16), depth=1 << 15, inputs=2, weights=2)
+    image = assemble(loads(PROGRAM), config)
+    whole = expected_cells(config, DEVICES["ecp5-85k"], target="ecp5").block_ram
+    assert len(whole) == 1
+    found = expected_cells(config, DEVICES["ecp5-85k"], target="ecp5", rom=image).block_ram
+    assert found[0] < found[-1] == whole[0]
+    # A ROM of blocks that are instantiated keeps them all.
+    config = replace(config, depth=1 << 14)
+    found = expected_cells(config, DEVICES["ecp5-85k"], target="ecp5", rom=assemble(loads(PROGRAM), config)).block_ram
+    assert len(found) == 1
 
 
 def test_a_column_of_one_bit_may_take_half():

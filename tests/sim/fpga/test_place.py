@@ -102,3 +102,19 @@ def test_routed_once_more_where_the_aim_is_near(small, monkeypatch, first, secon
     monkeypatch.setattr(module, "_route", route)
     assert place_seed(small, DEVICES["ecp5-25k"], 3, frequency=100).frequency == best
     assert asked == [(3, 100), (3, 100, "--tmg-ripup")][:calls]
+
+
+@pytest.mark.parametrize(
+    ("device", "blocks", "bits", "threads", "counts"),
+    [
+        ("up5k", 1, 16, 4, 50),  # registers inside the block; the data sheet's limit
+        ("up5k", 1, 16, 2, 1000 / (16 + 9.05)),  # no registers before it
+        ("up5k", 4, 17, 4, 1000 / (16 + 9.05)),  # several, with adders behind them
+        ("up5k", 0, 8, 1, 62.5),  # no block at all
+        ("hx8k", 0, 32, 1, 62.5),
+        ("ecp5-25k", 4, 32, 1, 62.5),  # nextpnr knows these blocks
+    ],
+)
+def test_what_counts_where_nextpnr_knows_no_timing(device, blocks, bits, threads, counts):
+    found = DEVICES[device].usable(62.5, blocks=blocks, bits=bits, threads=threads)
+    assert found == pytest.approx(counts)
