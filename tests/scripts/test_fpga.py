@@ -32,7 +32,8 @@ def test_report(answer, skinny, folder, monkeypatch):
     mhz = told["mhz"]
     assert mhz["best"] == mhz["median"] == mhz["seeds"]["1"] > 20
     assert mhz["cap"] == 50
-    assert mhz["effective"] == min(mhz["best"], 50)
+    # With two threads the multiplier block has no registers before it, and nextpnr leaves its 9.05 ns out.
+    assert mhz["effective"] == pytest.approx(min(50, 1000 / (1000 / mhz["best"] + 9.05)))
     assert told["inferences_per_second"] == pytest.approx(mhz["effective"] * 1e6 / 7)
     assert 1000 / (told["critical_path"]["logic"] + told["critical_path"]["routing"]) == pytest.approx(
         mhz["best"], 1e-3
@@ -57,7 +58,7 @@ def test_report(answer, skinny, folder, monkeypatch):
     assert lines[0].split() == ["Lattice", "iCE40", "UP5K", "SG48", "core", "alone", "with", "harness"]
     assert ["LUT4", str(told["core"]["lut4"]), str(told["with_harness"]["lut4"])] in [line.split() for line in lines]
     assert f"frequency: best {mhz['best']:.1f} MHz, median {mhz['best']:.1f} MHz of 1 seed" in lines
-    assert any("data sheet allows it 50 MHz" in line for line in lines)
+    assert any(line.endswith(f"the 50 MHz of its data sheet {mhz['effective']:.1f} MHz count") for line in lines)
     assert f"critical path: {told['critical_path']['words']}" in lines
     assert f"7.00 cycles an inference, {told['inferences_per_second']:,.0f} inferences a second" in lines
 
