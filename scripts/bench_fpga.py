@@ -24,7 +24,7 @@ are kept, so that a second run takes seconds; the first takes about eleven minut
 
 LUT counts the carry cells of ECP5, which take the place of two LUTs each. "to limit" compares with the bare one fed
 from block RAM, of the same parts. nextpnr knows no timing for the multiplier block of UP5K: no more than the 50 MHz of
-its data sheet count there, and where the block is in the middle of a path (minimal core) its 9 ns are added. The
+its data sheet count there, and where it has no registers around it (minimal core, 32 bits) its 9 ns are added. The
 rivals were measured earlier, with the same tools, not in this run.
 
 A promise that is missed is exit code 1.
