@@ -48,15 +48,13 @@ def expected_cells(
     # nothing left out.
     held = [(memory, words) for image in images for memory, words in ((program, image.words), (weights, image.weights))]
     shapes = device.family.shapes
-    least = most = 0
-    for bits, depth in memories:
-        if target == "ecp5" and (blocks := _instantiated(shapes, bits, depth)):
-            least, most = least + blocks, most + blocks
-        else:
-            blocks = _blocks(shapes, bits, depth)
-            least, most = least + min(blocks, _packed(shapes, bits, depth)), most + blocks
+    own = [memory for memory in memories if target == "ecp5" and _instantiated(shapes, *memory)]
+    inferred = [memory for memory in memories if memory not in own]
+    most = sum(_instantiated(shapes, *memory) for memory in own)
+    least = most + sum(min(_blocks(shapes, *memory), _packed(shapes, *memory)) for memory in inferred)
+    most += sum(_blocks(shapes, *memory) for memory in inferred)
     for (bits, depth), words in held:
-        if target != "ecp5" or not _instantiated(shapes, bits, depth):
+        if (bits, depth) in inferred:
             least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
     products = multipliers(config.ring, device)
     times = cores + engine
@@ -85,7 +83,7 @@ def _blocks(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
 
 
 def _instantiated(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
-    """Block RAMs of a memory that is instantiated: side by side, as wide as its depth allows, but not 36 bits. None for
+    """Block RAMs of a memory that is instantiated: side by side, as wide as its depth allows, but not 36 bits. Zero for
     deeper ones, which are inferred."""
     wide = next((wide for wide, deep in shapes if wide <= 18 and depth <= deep), None)
     return -(-bits // wide) if wide else 0

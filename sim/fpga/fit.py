@@ -191,16 +191,18 @@ def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], guess: Terms) -> 
     """Which path decides depends on the coefficients, and they on it: in turn, while the guess, which decides at first,
     loses its weight. That need not come to an end, so the best that was met is taken."""
     measured = [period for _, period in rows]
-    tried: list[tuple[float, dict[str, float]]] = []
+    tried: list[Terms] = []
     weights = guess
     for looser in np.geomspace(20, 1, 30):
         slowest = [max(candidates.values(), key=lambda terms: weigh(weights, terms)) for candidates, _ in rows]
-        for strength in (looser, 1):
-            weights = solve(slowest, measured, strength * STRENGTH["period"], guess)
-            found = [max(weigh(weights, terms) for terms in candidates.values()) for candidates, _ in rows]
-            tried.append((sum((f / m - 1) ** 2 for f, m in zip(found, measured, strict=True)), weights))
-        weights = tried[-2][1]
-    return min(tried, key=lambda each: each[0])[1]
+        tried.append(solve(slowest, measured, STRENGTH["period"], guess))
+        weights = solve(slowest, measured, looser * STRENGTH["period"], guess)
+
+    def off(weights: Terms) -> float:
+        found = [max(weigh(weights, terms) for terms in candidates.values()) for candidates, _ in rows]
+        return sum((f / m - 1) ** 2 for f, m in zip(found, measured, strict=True))
+
+    return min(tried, key=off)
 
 
 def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:
