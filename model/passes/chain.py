@@ -38,7 +38,7 @@ from .chain_plan import (
 )
 from .contracts import Affine
 from .polynomial import Polynomial, Table
-from .rebalance import find_chain
+from .rebalance import Level, find_chain
 from .univariate import Simple
 
 __all__ = ["chain"]
@@ -71,12 +71,10 @@ def _coefficients(table: Table, polynomial: Polynomial) -> tuple[list[int], list
     variables: list[int] = []
     coefficients: list[int] = []
     sign = 1
-    steps = [(level.rest, level.multiplier, level.scale) for level in levels]
-    linear = [m for m in end if m]
-    if len(linear) == 1:
-        steps.append(({m: c for m, c in end.items() if not m}, linear[0], end[linear[0]]))
-        end = {(): 1}
-    for rest, multiplier, scale in steps:
+    if len(end) == 1 and () not in end:
+        ((variable, scale),) = end.items()
+        levels, end = [*levels, Level({}, variable, scale)], {(): 1}
+    for rest, multiplier, scale in levels:
         constant = rest.get((), 0)
         if len(rest) > (constant != 0) or constant not in (-1, 0, 1) or scale not in (-1, 1):
             return None

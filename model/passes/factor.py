@@ -69,20 +69,25 @@ def _substitute(
 
 
 def horner(table: Table, polynomial: Polynomial, variants: int = 1) -> list[Polynomial]:
-    """Nested forms of an expanded polynomial, ``x·(…) + y·(…) + …``: the greedy one, then ones that sometimes take out
-    another variable than the most frequent."""
+    """Nested forms of an expanded polynomial, ``x·(…) + y·(…) + …``: the greedy one, the same down to the linear terms
+    (``a + x·(b + c·x)``, where the other keeps ``a + b·x`` together, one form), then ones of either kind that sometimes
+    take out another variable than the most frequent."""
     if max(map(_degree, polynomial), default=0) > DEEPEST:
         return [polynomial]
-    noise = [None, *(random.Random(seed) for seed in range(1, variants))]
-    return [_horner(table, polynomial, chance) for chance in noise]
+    nested = [_horner(table, polynomial, None)]
+    if variants > 1:
+        nested.append(_horner(table, polynomial, None, linear=True))
+    return nested + [
+        _horner(table, polynomial, random.Random(seed), linear=seed % 2 == 0) for seed in range(1, variants)
+    ]
 
 
-def _horner(table: Table, polynomial: Polynomial, chance: random.Random | None) -> Polynomial:
+def _horner(table: Table, polynomial: Polynomial, chance: random.Random | None, linear: bool = False) -> Polynomial:
     out: Polynomial = {}
     rest = dict(polynomial)
     users: dict[int, list[Monomial]] = {}
     for monomial in polynomial:
-        if len(monomial) > 1 or (monomial and monomial[0][1] > 1):
+        if linear or len(monomial) > 1 or (monomial and monomial[0][1] > 1):
             for atom, _ in monomial:
                 users.setdefault(atom, []).append(monomial)
     counts = {atom: len(monomials) for atom, monomials in users.items()}
@@ -99,7 +104,7 @@ def _horner(table: Table, polynomial: Polynomial, chance: random.Random | None) 
                 inner[_without(monomial, variable)] = rest.pop(monomial)
                 for atom, _ in monomial:
                     counts[atom] -= 1
-        scale, reduced = table.reduced(_horner(table, inner, chance))
+        scale, reduced = table.reduced(_horner(table, inner, chance, linear))
         if len(reduced) == 1:
             ((monomial, coefficient),) = reduced.items()
             add_into(out, times(monomial, ((variable, 1),)), plain(coefficient * scale))

@@ -61,6 +61,10 @@ def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polyn
                 multiplier = products[0][:-1] + (((last, exponent - 1),) if exponent > 1 else ())
                 levels.append(Level({m: c for m, c in here.items() if m != products[0]}, multiplier, here[products[0]]))
                 return levels, {((last, 1),): 1}
+            linear = [m for m in here if m]
+            if len(here) == 2 and len(linear) == 1:
+                levels.append(Level({(): here[()]}, linear[0], here[linear[0]]))
+                return levels, {(): 1}
             return levels, here
         _, atom, monomial = max(steps)
         if sum(any(a == atom for a, _ in m) for m in here) > 1:

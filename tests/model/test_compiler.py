@@ -172,6 +172,33 @@ def test_a_fourth_register_makes_products_shorter(count, contract):
     assert four < three
 
 
+def ref_dense_length(degree: int) -> int:
+    """The contracts' length of ``c_0 + … + c_d·x^d`` in place, every ``c`` a scalar of its own, cut as ``x^k·v + b`` at
+    the best ``k`` each time."""
+    power = {1: (1, 1)}
+    for n in range(2, degree + 1):
+        power[n] = (
+            min(2 * power[k][1] + 2 * power[n - k][1] for k in range(1, n)),
+            min(2 * power[k][1] + power[n - k][0] for k in range(1, n)),
+        )
+    dense = {0: (1, 1)}
+    for d in range(1, degree + 1):
+        cuts = [(power[k], dense[d - k], dense[k - 1]) for k in range(1, d + 1)]
+        dense[d] = (
+            min(2 * x[1] + 2 * v[1] + b[0] for x, v, b in cuts),
+            min(min(2 * x[1] + v[0], 2 * v[1] + x[0]) + b[1] for x, v, b in cuts),
+        )
+    return dense[degree][0]
+
+
+@pytest.mark.parametrize("degree", range(1, 11))
+def test_dense_polynomials_in_place_are_cut_well(degree):
+    """Also where the textbook's Horner form is the best to cut: its linear terms must not stay together."""
+    outputs = parse_formula(" + ".join(f"{n + 2}*x^{n}" for n in range(degree + 1)))
+    program = compile_formula(outputs, contract="in-place", attention=False).program
+    assert program.cycles <= ref_dense_length(degree)
+
+
 def test_several_outputs_are_sent_in_order_from_a_restart():
     outputs = parse_formula("s = a + b; p = a*b; z = 0; c = 7")
     program = compile_formula(outputs).program
