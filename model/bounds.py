@@ -51,6 +51,7 @@ from .enclosures import UNIT, Algebra, Polynomial
 from .errors import InputError
 from .program import Form, Input, Linear, Program, Weight
 from .rings import FixedPoint, Number
+from .structure import Factor, dyadic, follow
 
 __all__ = ["Bound", "Box", "Overflow", "bound", "suggest"]
 
@@ -65,6 +66,8 @@ _WORK, _LEAST_TERMS = 40_000_000, 512
 _HOME, _LEAST_HOME = 3 * 10**12, 4
 #: Products remembered between the places where registers come home.
 _KEPT_PRODUCTS = 10_000
+#: An output's error in steps for each instruction, above which forgetting may be to blame: the structure is asked then.
+_PLAUSIBLE = 16
 #: A value beyond this fits no word we have; following it further would only overflow the floats.
 _HOPELESS = 2.0**64
 #: Stands for the trailing zero bits of a word that is zero.
@@ -171,7 +174,7 @@ class _Scalar(NamedTuple):
     coefficient)``, each with the bound ``size`` and up to ``slop``. ``change`` is what the rounding of weights and of
     the form's own products adds, as ``(noise, variable, coefficient)``, with the bound ``change_size``; ``noise``
     bounds the part of it that is not in ``used``. ``low`` and ``high`` bound the actual scalar; ``zeros`` counts the
-    trailing zero bits its word is certain to have."""
+    trailing zero bits its word is certain to have. ``rational`` is ``used`` without any slop."""
 
     exact: list[tuple[int, float]]
     used: list[tuple[int, float]]
@@ -183,6 +186,7 @@ class _Scalar(NamedTuple):
     low: float
     high: float
     zeros: int
+    rational: dict[int, Fraction]
 
     def rounding(self, polynomial: Polynomial) -> float:
         """A bound of what the floats lose when a polynomial is multiplied by ``exact`` or ``used``."""
@@ -293,6 +297,9 @@ class _Analysis:
         self.high = np.full(len(program), np.inf)
         self.errors = {output.name: float("inf") for output in program.outputs}
         self._run()
+        plausible = _PLAUSIBLE * len(program) * float(self.unit)
+        if self.algebra.folds and not max(self.errors.values(), default=0.0) < plausible:
+            self._narrow()
         steps = 2.0**ring.frac
         # Actual values are on the grid.
         self.low = np.ceil(self.low * steps) / steps
@@ -330,6 +337,19 @@ class _Analysis:
         while done < len(outputs):
             registers = self._send(registers, done)
             done += 1
+
+    def _narrow(self) -> None:
+        """What the structure of the program says where this analysis had to forget."""
+        factors = [self._factor(number) for number in range(len(self.program.forms))]
+        start = [value * self.unit for value in self.start]
+        low, high, errors = follow(self.program, factors, start, self.algebra)
+        self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
+        self.errors = {name: min(error, errors[name]) for name, error in self.errors.items()}
+
+    def _factor(self, number: int) -> Factor:
+        scalar = self._scalar(number)
+        rounding = float(self.unit) / 2 if scalar.zeros < self.frac else 0.0
+        return Factor(*dyadic(scalar.rational), scalar.size, rounding, scalar.change_size)
 
     def _started(self) -> list[_Register]:
         return [_Register(self.algebra, self.one, value) for value in self.program.start]
@@ -429,7 +449,8 @@ class _Analysis:
         self, exact: dict[int, Fraction], change: dict[int, Fraction], rounded: dict[int, float], zeros: int
     ) -> _Scalar:
         terms, slop = _floats(exact)
-        used, used_slop = _floats({variable: c + change.get(variable, 0) for variable, c in exact.items()})
+        rational = {variable: c + change.get(variable, 0) for variable, c in exact.items()}
+        used, used_slop = _floats(rational)
         shifts, shift_slop = _floats(change)
         slop = max(slop, used_slop, shift_slop)
         changes = [(0, variable, c) for variable, c in shifts] + [(noise, 0, c) for noise, c in rounded.items()]
@@ -443,7 +464,7 @@ class _Analysis:
             terms = used = [term for term in folded if term[1]]
             changes, noise = [(self.algebra.noise(), 0, change_size)], change_size
         size = max(sum(abs(c) for _, c in terms), sum(abs(c) for _, c in used)) * (1 + UNIT) + slop
-        return _Scalar(terms, used, size, slop, changes, change_size, noise, low, high, zeros)
+        return _Scalar(terms, used, size, slop, changes, change_size, noise, low, high, zeros, rational)
 
     def ranges(self) -> NDArray[np.float64]:
         """The least and the greatest value of each register at any time."""

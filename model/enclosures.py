@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from bisect import insort
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class Algebra:
         self._numbers: dict[tuple[int, ...], int] = {(): 0}
         self._multiples: list[dict[int, int]] = [{}]
         self._noises = 0
+        #: How many polynomials were replaced by a symbol.
+        self.folds = 0
         #: Monomials other than one that are never negative: every exponent is even.
         self.squares: set[int] = set()
 
@@ -44,6 +47,11 @@ class Algebra:
         """The key of a new noise."""
         self._noises += 1
         return self._noises << _NOISE
+
+    def multiples(self, monomials: Iterable[int], variable: int) -> list[int]:
+        """The monomials ``monomial · variable``."""
+        known = self._multiples[variable]
+        return [known[m] if m in known else self._multiply(m, variable) for m in monomials]
 
     def _multiply(self, monomial: int, variable: int) -> int:
         factors = list(self._monomials[monomial])
@@ -78,6 +86,7 @@ class Algebra:
 
     def folded(self, low: float, high: float, noise: bool) -> Polynomial:
         """``middle + radius · symbol``, a new noise or variable, so that all of [low, high] is enclosed."""
+        self.folds += 1
         middle = (low + high) / 2
         radius = max(high - middle, middle - low) + UNIT * (abs(low) + abs(high))
         symbol = self.noise() if noise else self._multiply(0, self.variable())
