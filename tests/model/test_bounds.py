@@ -579,14 +579,14 @@ def test_errors_made_while_a_copy_is_held():
 
 
 def test_errors_made_while_two_copies_are_held():
-    """An error of ``i`` that comes while ``k`` holds ``x·i`` and ``j`` less ``z·i`` is multiplied by ``x·y + z`` when both
-    are undone: the signs of the inverse count."""
-    i, j, k, x, y, z, v = 1, 0, 2, 0, 1, 2, 3
+    """An error that comes to ``i`` while ``k`` holds ``x·i`` and ``j`` lacks ``z·i`` is multiplied by ``x·y + z`` when
+    both are undone: the signs of the inverse count."""
+    i, j, k, one, x, y, z, v = 1, 0, 2, 3, 0, 1, 2, 3
     before = [(j, k, 1, y), (k, i, 1, x), (j, i, -1, z)]
-    code = [*before, (i, j, 1, v), *reversed_block(before)]
-    program = program_of(code, "xyzv", [], [Input(u) for u in range(4)], start=(1, 0, 0))
+    code = [*before, (i, one, 1, v), *reversed_block(before)]
+    program = program_of(code, "xyzv", [], [Input(u) for u in range(4)], width=4, start=(0, 0, 0, 1))
     found = structure_of(program, FixedPoint(16, 4), [(0, 1)] * 4)
-    assert found.high[6] == pytest.approx(3 + (2 + 1 + 1 + 1) / 32)
+    assert found.high[6] == pytest.approx(2 + (2 + 1 + 1 + 1) / 32)
 
 
 def test_whole_scalars_are_exact_and_rounded_weights_are_not():
