@@ -236,7 +236,7 @@ def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Ca
                 yield from _shaped("factor", shape, table, goal)
     if goal.uses("rebalance"):
         for shape in shapes[:FEW]:
-            balanced = rebalance(table, shape)
+            balanced = rebalance(table, shape, goal.clean)
             if balanced is not None:
                 yield from _shaped("rebalance", balanced, table, goal)
     if not goal.clean:

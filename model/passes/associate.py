@@ -2,7 +2,8 @@
 
 Precondition: expressions with their costs. Postcondition: one expression for their product whose shapes are cheap under
 every contract. Up to :data:`INTERVALS` factors by dynamic programming over intervals of the factors sorted by cost;
-many factors of equal cost by the same programming over counts; more, and unequal, by grouping first.
+many factors of equal cost by the same programming over counts; more, and unequal, by grouping first: equal ones, then
+neighbours.
 """
 
 from __future__ import annotations
@@ -31,10 +32,15 @@ def chain(factors: Sequence[Expression], pair: type[Pair]) -> Expression:
 def associate(factors: Sequence[Expression]) -> Expression:
     """The product of ``factors``."""
     ordered = sorted(factors, key=lambda factor: (factor.l, factor.p))
-    if len({(factor.p, factor.l, factor.scalar_form) for factor in ordered}) == 1:
+    equals: dict[tuple[object, ...], list[Expression]] = {}
+    for factor in ordered:
+        equals.setdefault((factor.p, factor.l, factor.scalar_form), []).append(factor)
+    if len(equals) == 1:
         return _of_equals(ordered)
     if len(ordered) <= INTERVALS:
         return _by_intervals(ordered)
+    if len(equals) < len(ordered):
+        return associate([_of_equals(group) for group in equals.values()])
     size = -(-len(ordered) // INTERVALS)
     return associate([associate(ordered[a : a + size]) for a in range(0, len(ordered), size)])
 

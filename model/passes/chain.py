@@ -2,8 +2,8 @@
 
 Precondition: an in-place program is asked for and the polynomial is a chain ``Σ c_t·A_t`` with ``A_t = x_1·…·x_t``,
 variables ``x`` (equal ones too) and ``c_t`` in {-1, 0, 1}. Postcondition: instructions that add it times register 1 to
-register 0 and restore register 2. Length for ``n`` levels of ones: about ``n^1.7``, 27 % below rebalancing at ``n =
-64``, 30 % at 256. Cost: all patterns of up to :data:`SEARCHED` coefficients that occur, then windows of cuts; about a
+register 0 and restore register 2. Length for ``n`` levels of ones: about ``n^1.7``, 24 % below rebalancing at ``n =
+64``, 23 % at 256. Cost: all patterns of up to :data:`SEARCHED` coefficients that occur, then windows of cuts; about a
 second for ``n = 64``, two for 256, five for 1024; five for 130 random coefficients.
 
 A *row* adds ``α·R_k + β·R_i`` to the target ``R_j`` and changes nothing else, so rows commute; a step ``R_k += g·R_i``

@@ -9,12 +9,14 @@ quadratic in ``n`` up to :data:`COUNTED` levels.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .contracts import CEILING
 from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
 
 __all__ = ["Level", "find_chain", "product_costs", "rebalance"]
@@ -35,13 +37,34 @@ class Level(NamedTuple):
     scale: Coefficient
 
 
-def rebalance(table: Table, polynomial: Polynomial) -> Polynomial | None:
+class Contract(IntEnum):
+    """What a piece of code may leave behind; L costs what R does."""
+
+    P = 0
+    R = 1
+    C = 2
+
+
+class Cut(NamedTuple):
+    """``A`` takes ``size`` levels; the contracts of ``v`` and of ``B``."""
+
+    size: int
+    inner: Contract
+    rest: Contract
+
+
+#: By whether the chain ends in one, by contract, by the number of levels.
+Cuts = list[list[list[Cut]]]
+
+
+def rebalance(table: Table, polynomial: Polynomial, clean: bool) -> Polynomial | None:
     """The polynomial with the chain that starts at its top balanced, or none when there is no chain worth it."""
     levels, end = find_chain(table, polynomial)
     if not SHORTEST <= len(levels) <= LONGEST:
         return None
     unit = all(abs(level.rest.get((), 0)) == len(level.rest) == 1 for level in levels)
-    return _balanced(table, levels, 0, len(levels), end, cuts(min(len(levels), COUNTED), unit), top=True)
+    cut = cuts(min(len(levels), COUNTED), unit)
+    return _balanced(table, levels, 0, len(levels), end, cut, Contract.C if clean else Contract.P)
 
 
 def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polynomial]:
@@ -75,7 +98,7 @@ def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polyn
 
 
 def _balanced(
-    table: Table, levels: list[Level], a: int, b: int, end: Polynomial, cut: tuple[list[int], list[int]], top: bool
+    table: Table, levels: list[Level], a: int, b: int, end: Polynomial, cut: Cuts, contract: Contract
 ) -> Polynomial:
     """Levels ``a`` to ``b - 1`` on top of ``end``. Recursion goes into ``v`` only, so its depth is logarithmic."""
     out: Polynomial = {}
@@ -84,7 +107,8 @@ def _balanced(
             b, end = b - 1, levels[b - 1].rest
             continue
         count = b - a
-        size = cut[0 if top else 1][count] if count < len(cut[0]) else count // 2
+        best = cut[_is_one(end)][contract]
+        size, within, contract = best[count] if count < len(best) else Cut(count // 2, Contract.R, contract)
         scale: Coefficient = 1
         product: Monomial = ()
         powers: dict[int, int] = {}
@@ -93,7 +117,7 @@ def _balanced(
             for atom, exponent in level.multiplier:
                 powers[atom] = powers.get(atom, 0) + exponent
         product = tuple(sorted(powers.items()))
-        inner = _balanced(table, levels, a + size, b, end, cut, top=False)
+        inner = _balanced(table, levels, a + size, b, end, cut, within)
         _add_product(table, out, scale, product, inner)
         b, end = a + size - 1, levels[a + size - 1].rest
     for monomial, coefficient in end.items():
@@ -110,25 +134,52 @@ def _add_product(table: Table, out: Polynomial, scale: Coefficient, product: Mon
         add_into(out, times(product, ((table.atom(reduced), 1),)), plain(scale * size))
 
 
+def _is_one(end: Polynomial) -> bool:
+    return abs(end.get((), 0)) == len(end) == 1
+
+
 @cache
-def cuts(most: int, unit: bool) -> tuple[list[int], list[int]]:
-    """The best cut for each number of levels, under P and under L or R. With ``unit`` the rests are constants, so the
-    last level of every ``B`` is a bare product."""
+def cuts(most: int, unit: bool) -> Cuts:
+    """The best cut of a chain that ends in one (or else in one more factor), for each contract and number of levels.
+    With ``unit`` the rests are one as well, so every ``B`` ends in it."""
+    chains = np.ones((2, len(Contract), most + 1), dtype=np.int64)
+    found: list[list[list[Cut]]] = [[], []]
+    # What every ``B`` costs has to be known first.
+    for one in (int(unit), 1 - int(unit)):
+        found[one] = _cuts(chains[one], chains[int(unit)], one)
+    return found
+
+
+def _cuts(chain: NDArray[np.int64], above: NDArray[np.int64], one: int) -> list[list[Cut]]:
+    """Fills in what ``chain`` costs, by contract and number of levels; ``above`` is what its ``B`` cost."""
+    most = chain.shape[1] - 1
     p, r = product_costs(most + 1)
-    chain_p = np.ones(most + 1, dtype=np.int64)
-    chain_r = np.ones(most + 1, dtype=np.int64)
-    cut_p, cut_r = [0], [0]
-    tail = 0 if unit else 1
+    out = [[Cut(0, Contract.R, contract)] for contract in Contract]
     for n in range(1, most + 1):
         k = np.arange(1, n + 1)
-        over_p = chain_p[k - 1] + 2 * r[k] + 2 * chain_r[n - k]
-        over_r = chain_r[k - 1] + np.minimum(2 * r[k] + chain_p[n - k], 2 * chain_r[n - k] + p[k])
-        over_p[-1] = chain_p[n - 1] + p[n + tail]
-        over_r[-1] = chain_r[n - 1] + r[n + tail]
-        cut_p.append(int(over_p.argmin()) + 1)
-        cut_r.append(int(over_r.argmin()) + 1)
-        chain_p[n], chain_r[n] = over_p.min(), over_r.min()
-    return cut_p, cut_r
+        whole = n + 1 - one
+        factors = np.arange(1, whole)
+        clean = min((r[factors] + r[whole - factors]).tolist(), default=1)
+        b_p, b_r, b_c = (row[k - 1] for row in above)
+        v_p, v_r = chain[Contract.P, n - k], chain[Contract.R, n - k]
+        # A way: the contract it is for, its cost with v, that with a bare product, and the contracts of v and B.
+        ways = (
+            (Contract.P, b_p + 2 * r[k] + 2 * v_r, b_p[-1] + p[whole], Contract.R, Contract.P),
+            (Contract.R, b_r + 2 * r[k] + v_p, b_r[-1] + r[whole], Contract.P, Contract.R),
+            (Contract.R, b_r + 2 * v_r + p[k], b_r[-1] + r[whole], Contract.R, Contract.R),
+            (Contract.C, b_r + r[k] + v_r, b_r[-1] + clean, Contract.R, Contract.R),
+            (Contract.C, b_c + 2 * r[k] + v_p, b_c[-1] + r[whole], Contract.P, Contract.C),
+            (Contract.C, b_c + 2 * v_r + p[k], b_c[-1] + r[whole], Contract.R, Contract.C),
+        )
+        best = dict.fromkeys(Contract, (CEILING, Cut(n, Contract.R, Contract.R)))
+        for contract, cost, bare, inner, rest in ways:
+            cost[-1] = bare
+            least = int(cost.argmin())
+            best[contract] = min(best[contract], (int(cost[least]), Cut(least + 1, inner, rest)))
+        for contract, (length, cut) in best.items():
+            chain[contract, n] = length
+            out[contract].append(cut)
+    return out
 
 
 def product_costs(most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
