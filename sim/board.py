@@ -17,6 +17,7 @@ from skinny.model.rings import FixedPoint, Modular
 from skinny.model.storage import write_file
 
 from .build import cached
+from .fpga.devices import DEVICES, Device
 from .fpga.synth import NO_COLLISION
 from .fpga.tools import launcher, tool_version
 
@@ -32,7 +33,8 @@ SMALL_PRODUCT = 10
 
 class _Family(NamedTuple):
     """Tools by the variables in which Amaranth looks for their names, the ending of a bitstream, options of synthesis,
-    and what nextpnr calls cells: look-up tables, multipliers, block RAMs of so many bits."""
+    what nextpnr calls cells: look-up tables, multipliers, block RAMs of so many bits; and a device for what counts of
+    nextpnr's MHz."""
 
     tools: dict[str, str]
     ending: str
@@ -41,15 +43,16 @@ class _Family(NamedTuple):
     multipliers: str
     rams: str
     ram_bits: int
+    device: Device
 
 
 ICE40 = _Family(
     {"YOSYS": "yosys", "NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"},
-    *("bin", "-dsp", "ICESTORM_LC", "ICESTORM_DSP", "ICESTORM_RAM", 4096),
+    *("bin", "-dsp", "ICESTORM_LC", "ICESTORM_DSP", "ICESTORM_RAM", 4096, DEVICES["up5k"]),
 )
 ECP5 = _Family(
     {"YOSYS": "yosys", "NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
-    *("bit", "", "TRELLIS_COMB", "MULT18X18D", "DP16KD", 16384),
+    *("bit", "", "TRELLIS_COMB", "MULT18X18D", "DP16KD", 16384, DEVICES["ecp5-25k"]),
 )
 
 
@@ -130,13 +133,16 @@ def _read(family: _Family, top: BoardTop, report: dict[str, Any]) -> Bitstream:
         counts = report["utilization"][name]
         return counts["used"], counts["available"]
 
+    config = top.device.config
+    # The core's is the only clock with registers.
+    fastest = max(clock["achieved"] for clock in report["fmax"].values())
+    blocks, _ = cells(family.multipliers)
     return Bitstream(
         files=[f"{NAME}.{family.ending}", f"{NAME}.rpt", f"{NAME}.tim", "report.json", "manifest.json"],
         luts=cells(family.luts),
         multipliers=cells(family.multipliers),
         rams=cells(family.rams),
-        # The core's is the only clock with registers.
-        reached=max(clock["achieved"] for clock in report["fmax"].values()),
+        reached=family.device.usable(fastest, blocks=blocks, bits=config.bits, threads=config.threads),
         clock=top.clock.frequency / 1e6,
     )
 

@@ -58,6 +58,16 @@ def test_what_is_written(folder, skinny, tools):
     assert (manifest["files"], manifest["rams"]) == (names, {"used": 11, "available": 30})
 
 
+def test_the_multiplier_takes_its_time(skinny, tools):
+    """nextpnr knows none for the UP5K's block: with two threads, no registers around it, 9.05 ns are added."""
+    tools()
+    _, _, err = skinny(*BUILD, "--threads", "2")
+    message = "skinny: error: check failed: the timing is not met: 25.6 MHz of 30; take --freq or --seed"
+    assert err.splitlines()[-1] == message
+    code, out, _ = skinny(*BUILD, "--threads", "2", "--freq", "20", "--json")
+    assert (code, json.loads(out)["reached_mhz"]) == (0, pytest.approx(1000 / (1000 / 33.3 + 9.05)))
+
+
 def report(**changes):
     """The report with another frequency or other counts."""
     cells = {
