@@ -482,7 +482,8 @@ class _Analysis:
         steps = 2.0**self.frac
         limits = np.stack([np.ceil(limits[0] * steps), np.floor(limits[1] * steps)]) / steps
         form_bad = ((limits[0] < least) | (limits[1] > most))[self.program.code.form]
-        register_bad = (self.low < least) | (self.high > most)
+        # What is not known is no number and never in range.
+        register_bad = ~((self.low >= least) & (self.high <= most))
         bad = form_bad | register_bad
         if not bad.any():
             return None

@@ -35,8 +35,9 @@ _SCALE, _DROPPED = 400, 1 << 40
 _PAD = 2.0**-50
 #: Entries beyond this bound nothing that fits a word.
 _HOPELESS = 1 << 64
-#: Multiplications of terms before the analysis gives up, about ten seconds.
-_WORK = 10_000_000
+#: Multiplications of terms that the analysis may take each way, some five seconds; an eighth of it ahead of its share.
+_WORK = 5_000_000
+_AHEAD = 1 / 8
 
 
 class Factor(NamedTuple):
@@ -117,7 +118,7 @@ def follow(program: Program, factors: Sequence[Factor], start: Sequence[Fraction
     going = True
     for output in program.outputs:
         going = going and walk.run(done, output.at)
-        error = walk.output_error(begun, output.at, output.register)
+        error = walk.output_error(begun, output.at, output.register) if going or walk.exact else float("inf")
         errors[output.name] = min(error, walk.errors[output.register]) if going else error
         done = output.at
         if output.restart:
@@ -138,6 +139,8 @@ class _Walk:
     ) -> None:
         self.factors, self.algebra, self.width = factors, algebra, program.width
         whole = all(factor.shift == 0 for factor in factors) and all(value.denominator == 1 for value in start)
+        #: Then nothing is rounded, so that nothing depends on how large the entries are.
+        self.exact = whole
         self.scale = 0 if whole else _SCALE
         self.initial = [int(value * (1 << self.scale)) for value in start]
         self.code = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))
@@ -146,7 +149,7 @@ class _Walk:
         #: Known in advance where a step's error does not depend on what it reads.
         known = [float("inf") if factor.change else factor.rounding for factor in factors]
         self.step_errors = [known[form] for _, _, _, form in self.code]
-        self.work = 0
+        self.work = self.back = 0
         #: Sums of floats that are never negative round by less than this in all.
         self.growth = 1 + (len(program) + program.width) * UNIT
         self.start()
@@ -172,19 +175,28 @@ class _Walk:
         for t in range(begin, end):
             dst, src, sign, form = self.code[t]
             factor = self.factors[form]
-            if not self._multiply(dst, src, sign, factor):
+            self._multiply(dst, src, sign, factor)
+            changed = (*(row[dst] for row in self.m), *self.n[src], self.values[dst])
+            if self._too_much(self.work, t) or any(entry.size() >> self.scale >= _HOPELESS for entry in changed):
                 return False
-            error = factor.rounding + factor.change * (self.sizes[src] + self.errors[src]) if self.sizes[src] else 0.0
+            error = factor.rounding if self.sizes[src] else 0.0
+            if factor.change:
+                error += factor.change * (self.sizes[src] + self.errors[src])
             self.step_errors[t] = error * self.growth
             self._err(dst, src, factor, error)
             least, most = self.values[dst].range()
             low, high = -self._upper(-least) - self.errors[dst], self._upper(most) + self.errors[dst]
             self.sizes[dst] = max(-low, high) if self.values[dst].terms or self.errors[dst] else 0.0
+            if not self.sizes[dst] < _HOPELESS:
+                return False
             self.low[t], self.high[t] = low, high
         return True
 
-    def _multiply(self, dst: int, src: int, sign: int, factor: Factor) -> bool:
-        """Follow the polynomials; false when they grow too large or take too long."""
+    def _too_much(self, work: int, done: int) -> bool:
+        """Whether so many terms are too many for so many instructions."""
+        return work > _WORK * (_AHEAD + done / len(self.code))
+
+    def _multiply(self, dst: int, src: int, sign: int, factor: Factor) -> None:
         for row in self.m:
             if row[src].terms:
                 self.work += row[dst].add(row[src], factor, sign, self.algebra)
@@ -192,8 +204,6 @@ class _Walk:
             if other.terms:
                 self.work += entry.add(other, factor, -sign, self.algebra)
         self.work += self.values[dst].add(self.values[src], factor, sign, self.algebra)
-        changed = (*(row[dst] for row in self.m), *self.n[src], self.values[dst])
-        return self.work <= _WORK and all(entry.size() >> self.scale < _HOPELESS for entry in changed)
 
     def _err(self, dst: int, src: int, factor: Factor, error: float) -> None:
         """The error of ``dst``: by the formula of this module, or that of one step if it is less."""
@@ -211,7 +221,7 @@ class _Walk:
             dst, src, sign, form = self.code[t]
             if entries[dst].terms:
                 total += self.step_errors[t] * self._upper(entries[dst].size())
-                self.work += entries[src].add(entries[dst], self.factors[form], sign, self.algebra)
-                if self.work > 2 * _WORK:
+                self.back += entries[src].add(entries[dst], self.factors[form], sign, self.algebra)
+                if self._too_much(self.back, begin + end - t) or entries[src].size() >> self.scale > _HOPELESS**4:
                     return float("inf")
         return total * self.growth

@@ -2,8 +2,8 @@
 
 Precondition: expressions with their costs. Postcondition: one expression for their product whose shapes are cheap under
 every contract. Up to :data:`INTERVALS` factors by dynamic programming over intervals of the factors sorted by cost;
-many factors of equal cost by the same programming over counts; more, and unequal, by grouping first: equal ones, then
-neighbours.
+many factors of equal cost by the same programming over counts; more, and unequal, by grouping first: equal ones, in
+pieces or whole, if there are few kinds, or else neighbours.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def chain(factors: Sequence[Expression], pair: type[Pair]) -> Expression:
 
 def associate(factors: Sequence[Expression]) -> Expression:
     """The product of ``factors``."""
-    ordered = sorted(factors, key=lambda factor: (factor.l, factor.p))
+    ordered = _sorted(factors)
     equals: dict[tuple[object, ...], list[Expression]] = {}
     for factor in ordered:
         equals.setdefault((factor.p, factor.l, factor.scalar_form), []).append(factor)
@@ -39,20 +39,28 @@ def associate(factors: Sequence[Expression]) -> Expression:
         return _of_equals(ordered)
     if len(ordered) <= INTERVALS:
         return _by_intervals(ordered)
-    if len(equals) < len(ordered):
-        return associate([_of_equals(group) for group in equals.values()])
+    if len(equals) <= INTERVALS // 2:
+        size = -(-len(ordered) // (INTERVALS - len(equals)))
+        pieces = [_of_equals(group[a : a + size]) for group in equals.values() for a in range(0, len(group), size)]
+        groups = [_of_equals(group) for group in equals.values()]
+        return Pair([shape for parts in (pieces, groups) for shape in _by_intervals(_sorted(parts)).shapes])
     size = -(-len(ordered) // INTERVALS)
     return associate([associate(ordered[a : a + size]) for a in range(0, len(ordered), size)])
 
 
-def _by_intervals(factors: Sequence[Expression]) -> Expression:
+def _sorted(factors: Sequence[Expression]) -> list[Expression]:
+    return sorted(factors, key=lambda factor: (factor.l, factor.p))
+
+
+def _by_intervals(factors: Sequence[Expression]) -> Pair:
+    """The product of two factors or more."""
     made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
     for size in range(2, len(factors) + 1):
         for a in range(len(factors) - size + 1):
             b = a + size
             shapes = [(made[a, m], made[m, b]) for m in range(a + 1, b)]
-            made[a, b] = Pair(_worth_keeping(shapes))
-    return made[0, len(factors)]
+            whole = made[a, b] = Pair(_worth_keeping(shapes))
+    return whole
 
 
 def _worth_keeping(shapes: list[tuple[Expression, Expression]]) -> list[tuple[Expression, Expression]]:
@@ -86,6 +94,8 @@ def _count_splits(strict: int, loose: int, most: int) -> tuple[list[int], list[i
 
 def _of_equals(factors: Sequence[Expression]) -> Expression:
     count = len(factors)
+    if count == 1:
+        return factors[0]
     if count <= 12:
         return _by_intervals(factors)
     if count > COUNTS:

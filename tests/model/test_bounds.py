@@ -665,3 +665,40 @@ def test_wide_words_are_given_up():
     found = structure_of(program, FixedPoint(32, 0), [(-(2**20), 2**20)])
     assert np.isfinite(found.high[0])
     assert np.isinf(found.high[-1])
+
+
+def test_errors_without_end_are_given_up():
+    """Stepwise, the weight 2/5, which is 0 here, doubles the error again and again; what follows must not be called
+    safe for want of a number."""
+    once = [(0, 1, 1, 0), (1, 0, 1, 0), (1, 0, -1, 0), (0, 1, -1, 0)]
+    code = [*once * 700, (2, 1, 1, 1), (3, 2, 1, 1)]
+    program = program_of(
+        code, "x", [Fraction(2, 5)], [Weight(0), Input(0)], width=4, outputs=(Output("y", 3, len(code)),)
+    )
+    ring, box = FixedPoint(16, 0), [(0, 1000)]
+    found = structure_of(program, ring, box)
+    assert not np.isnan(found.low).any()
+    assert not np.isnan(found.high).any()
+    assert_within(program, found, 0, [1000])
+    assert not bound(program, ring, box).safe
+
+
+def test_what_is_dropped_must_not_grow_again():
+    """From the end backwards, ``y^23`` falls below what is kept, and ``x^30`` would have brought it back."""
+    forms = [2, 2, *[0] * 30, *[1] * 23]
+    code = [(k + 2, k + 1, 1, form) for k, form in enumerate(forms)]
+    outputs = (Output("y", len(code) + 1, len(code)),)
+    program = program_of(code, "xyz", [], [Input(u) for u in range(3)], width=len(code) + 2, outputs=outputs)
+    found = structure_of(program, FixedPoint(32, 16), [(0, 2**15 - 1), (0, Fraction(1, 1 << 16)), (0, 1)])
+    assert_within(program, found, 16, [(2**15 - 1) << 16, 1, 3])
+
+
+def test_products_beyond_all_floats_are_given_up():
+    names = [f"y{n}" for n in range(64)], [f"x{n}" for n in range(128)]
+    program = compile_formula(
+        parse_formula("; ".join(f"{y} = " + "*".join(x) for y, x in zip("ab", names, strict=True)))
+    ).program
+    found = bound(program, FixedPoint(32, 8), [(-1, 1) if name[0] == "y" else (-1000, 1000) for name in program.inputs])
+    assert not found.safe
+    assert found.errors["a"] < 100
+    assert np.isinf(found.errors["b"])

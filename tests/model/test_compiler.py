@@ -199,6 +199,19 @@ def test_dense_polynomials_in_place_are_cut_well(degree):
     assert program.cycles <= ref_dense_length(degree)
 
 
+@pytest.mark.parametrize(
+    ("count", "others"), [(40, ["(d*e + f*g)"]), (60, ["(a + 1)", "(b + 1)", "(c + d)", "(d*e + f*g)"])]
+)
+@pytest.mark.parametrize("contract", ["clean", "in-place"])
+def test_a_few_large_factors_do_not_spoil_a_long_product(count, others, contract):
+    """At most a fifth more than with single variables in their place."""
+    options = {"contract": contract, "attention": False, "without": {"search", "schedule"}}
+    variables_only = "*".join(f"x{n}" for n in range(count))
+    whole = len(compile_formula(parse_formula("*".join([variables_only, *others])), **options).program)
+    single = len(compile_formula(parse_formula("*".join([variables_only, *"pqrs"[: len(others)]])), **options).program)
+    assert whole < 1.2 * single
+
+
 def test_several_outputs_are_sent_in_order_from_a_restart():
     outputs = parse_formula("s = a + b; p = a*b; z = 0; c = 7")
     program = compile_formula(outputs).program
