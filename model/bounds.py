@@ -29,7 +29,8 @@ How
 
     A polynomial with too many terms is replaced by ``middle + radius·symbol``. That forgets what it has in common
     with others, so in long programs it is done where little is left to cancel, see :func:`_homes`. Short programs are
-    expanded in full; the work is linear in the length.
+    expanded in full; the work is linear in the length. Where forgetting has cost too much, in deeply nested programs,
+    the bounds of ``structure`` are taken as well.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ def suggest(program: Program, box: Box, error: Number | None = None) -> FixedPoi
     if isinstance(best, str):
         raise InputError(f"no format up to {_MAX_BITS} bits holds what is given: {best}")
     if finest < 0:
-        raise InputError(f"no format up to {_MAX_BITS} bits is safe on this box")
+        raise InputError(f"no format up to {_MAX_BITS} bits is proven safe on this box")
     wanted = best[0] if error is None else error
     if not best[0] <= wanted:
         raise InputError(
@@ -482,7 +483,7 @@ class _Analysis:
         steps = 2.0**self.frac
         limits = np.stack([np.ceil(limits[0] * steps), np.floor(limits[1] * steps)]) / steps
         form_bad = ((limits[0] < least) | (limits[1] > most))[self.program.code.form]
-        # What is not known is no number and never in range.
+        # Not the other way round: what is no number must count as bad.
         register_bad = ~((self.low >= least) & (self.high <= most))
         bad = form_bad | register_bad
         if not bad.any():

@@ -118,7 +118,9 @@ def follow(program: Program, factors: Sequence[Factor], start: Sequence[Fraction
     going = True
     for output in program.outputs:
         going = going and walk.run(done, output.at)
-        error = walk.output_error(begun, output.at, output.register) if going or walk.exact else float("inf")
+        # Without fractions nothing was rounded, so that what the entries were before does not matter.
+        valid = going or walk.scale == 0
+        error = walk.output_error(begun, output.at, output.register) if valid else float("inf")
         errors[output.name] = min(error, walk.errors[output.register]) if going else error
         done = output.at
         if output.restart:
@@ -139,8 +141,6 @@ class _Walk:
     ) -> None:
         self.factors, self.algebra, self.width = factors, algebra, program.width
         whole = all(factor.shift == 0 for factor in factors) and all(value.denominator == 1 for value in start)
-        #: Then nothing is rounded, so that nothing depends on how large the entries are.
-        self.exact = whole
         self.scale = 0 if whole else _SCALE
         self.initial = [int(value * (1 << self.scale)) for value in start]
         self.code = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))

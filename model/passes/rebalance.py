@@ -37,8 +37,8 @@ class Level(NamedTuple):
     scale: Coefficient
 
 
-class Contract(IntEnum):
-    """What a piece of code may leave behind; L costs what R does."""
+class Kind(IntEnum):
+    """The contracts, as rows of the tables here; L costs what R does."""
 
     P = 0
     R = 1
@@ -49,8 +49,8 @@ class Cut(NamedTuple):
     """``A`` takes ``size`` levels; the contracts of ``v`` and of ``B``."""
 
     size: int
-    inner: Contract
-    rest: Contract
+    inner: Kind
+    rest: Kind
 
 
 #: By whether the chain ends in one, by contract, by the number of levels.
@@ -62,9 +62,9 @@ def rebalance(table: Table, polynomial: Polynomial, clean: bool) -> Polynomial |
     levels, end = find_chain(table, polynomial)
     if not SHORTEST <= len(levels) <= LONGEST:
         return None
-    unit = all(abs(level.rest.get((), 0)) == len(level.rest) == 1 for level in levels)
+    unit = all(_is_one(level.rest) for level in levels)
     cut = cuts(min(len(levels), COUNTED), unit)
-    return _balanced(table, levels, 0, len(levels), end, cut, Contract.C if clean else Contract.P)
+    return _balanced(table, levels, 0, len(levels), end, cut, Kind.C if clean else Kind.P)
 
 
 def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polynomial]:
@@ -98,7 +98,7 @@ def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polyn
 
 
 def _balanced(
-    table: Table, levels: list[Level], a: int, b: int, end: Polynomial, cut: Cuts, contract: Contract
+    table: Table, levels: list[Level], a: int, b: int, end: Polynomial, cut: Cuts, contract: Kind
 ) -> Polynomial:
     """Levels ``a`` to ``b - 1`` on top of ``end``. Recursion goes into ``v`` only, so its depth is logarithmic."""
     out: Polynomial = {}
@@ -108,7 +108,7 @@ def _balanced(
             continue
         count = b - a
         best = cut[_is_one(end)][contract]
-        size, within, contract = best[count] if count < len(best) else Cut(count // 2, Contract.R, contract)
+        size, within, contract = best[count] if count < len(best) else Cut(count // 2, Kind.R, contract)
         scale: Coefficient = 1
         product: Monomial = ()
         powers: dict[int, int] = {}
@@ -134,15 +134,16 @@ def _add_product(table: Table, out: Polynomial, scale: Coefficient, product: Mon
         add_into(out, times(product, ((table.atom(reduced), 1),)), plain(scale * size))
 
 
-def _is_one(end: Polynomial) -> bool:
-    return abs(end.get((), 0)) == len(end) == 1
+def _is_one(polynomial: Polynomial) -> bool:
+    """Of either sign."""
+    return abs(polynomial.get((), 0)) == len(polynomial) == 1
 
 
 @cache
 def cuts(most: int, unit: bool) -> Cuts:
     """The best cut of a chain that ends in one (or else in one more factor), for each contract and number of levels.
     With ``unit`` the rests are one as well, so every ``B`` ends in it."""
-    chains = np.ones((2, len(Contract), most + 1), dtype=np.int64)
+    chains = np.ones((2, len(Kind), most + 1), dtype=np.int64)
     found: list[list[list[Cut]]] = [[], []]
     # What every ``B`` costs has to be known first.
     for one in (int(unit), 1 - int(unit)):
@@ -154,24 +155,24 @@ def _cuts(chain: NDArray[np.int64], above: NDArray[np.int64], one: int) -> list[
     """Fills in what ``chain`` costs, by contract and number of levels; ``above`` is what its ``B`` cost."""
     most = chain.shape[1] - 1
     p, r = product_costs(most + 1)
-    out = [[Cut(0, Contract.R, contract)] for contract in Contract]
+    out = [[Cut(0, Kind.R, contract)] for contract in Kind]
     for n in range(1, most + 1):
         k = np.arange(1, n + 1)
         whole = n + 1 - one
         factors = np.arange(1, whole)
         clean = min((r[factors] + r[whole - factors]).tolist(), default=1)
         b_p, b_r, b_c = (row[k - 1] for row in above)
-        v_p, v_r = chain[Contract.P, n - k], chain[Contract.R, n - k]
+        v_p, v_r = chain[Kind.P, n - k], chain[Kind.R, n - k]
         # A way: the contract it is for, its cost with v, that with a bare product, and the contracts of v and B.
         ways = (
-            (Contract.P, b_p + 2 * r[k] + 2 * v_r, b_p[-1] + p[whole], Contract.R, Contract.P),
-            (Contract.R, b_r + 2 * r[k] + v_p, b_r[-1] + r[whole], Contract.P, Contract.R),
-            (Contract.R, b_r + 2 * v_r + p[k], b_r[-1] + r[whole], Contract.R, Contract.R),
-            (Contract.C, b_r + r[k] + v_r, b_r[-1] + clean, Contract.R, Contract.R),
-            (Contract.C, b_c + 2 * r[k] + v_p, b_c[-1] + r[whole], Contract.P, Contract.C),
-            (Contract.C, b_c + 2 * v_r + p[k], b_c[-1] + r[whole], Contract.R, Contract.C),
+            (Kind.P, b_p + 2 * r[k] + 2 * v_r, b_p[-1] + p[whole], Kind.R, Kind.P),
+            (Kind.R, b_r + 2 * r[k] + v_p, b_r[-1] + r[whole], Kind.P, Kind.R),
+            (Kind.R, b_r + 2 * v_r + p[k], b_r[-1] + r[whole], Kind.R, Kind.R),
+            (Kind.C, b_r + r[k] + v_r, b_r[-1] + clean, Kind.R, Kind.R),
+            (Kind.C, b_c + 2 * r[k] + v_p, b_c[-1] + r[whole], Kind.P, Kind.C),
+            (Kind.C, b_c + 2 * v_r + p[k], b_c[-1] + r[whole], Kind.R, Kind.C),
         )
-        best = dict.fromkeys(Contract, (CEILING, Cut(n, Contract.R, Contract.R)))
+        best = dict.fromkeys(Kind, (CEILING, Cut(n, Kind.R, Kind.R)))
         for contract, cost, bare, inner, rest in ways:
             cost[-1] = bare
             least = int(cost.argmin())

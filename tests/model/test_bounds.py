@@ -303,6 +303,13 @@ def test_names_the_first_overflow():
     assert below.high >= 2
 
 
+def test_what_is_no_number_does_not_fit():
+    analysis = bounds._Analysis(program_of([(0, 1, 1, 0)], "x", [], [Input(0)]), FixedPoint(16, 8), [(-1, 1)])
+    assert analysis.first_overflow(16) is None
+    analysis.high[0] = np.nan
+    assert analysis.first_overflow(16).instruction == 0
+
+
 def test_the_word_is_not_symmetric():
     twice = program_of([(0, 1, 1, 0), (0, 1, 1, 0)], "x", [], [Input(0)])
     assert bound(twice, FixedPoint(8, 4), [(-4, Fraction(63, 16))]).safe
@@ -485,7 +492,7 @@ def test_suggests_few_bits_when_nothing_is_rounded():
     [
         (1, 1e-12, r"no format up to 32 bits has an error of at most 1e-12: the least is .*e-.*"),
         (2**40, None, r"no format up to 32 bits holds what is given: weight w\[0\]: 1099511627776 does not fit .*"),
-        (2**30, None, "no format up to 32 bits is safe on this box"),
+        (2**30, None, "no format up to 32 bits is proven safe on this box"),
         (1, float("nan"), "no format up to 32 bits has an error of at most nan: .*"),
     ],
 )
