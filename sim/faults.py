@@ -16,11 +16,11 @@ from skinny.model.assemble import Image
 from skinny.model.cycles import schedule
 from skinny.model.errors import CheckError
 from skinny.model.isa import Op
-from skinny.model.rings import Boolean
 
 from .build import build_library
 from .bulk import BulkCore, harness, load_columns
-from .check import Stimulus, expect, random_elements
+from .check import Stimulus, expect
+from .generate import random_vectors
 from .state import MEMORIES, Element, State, expose, state_text
 
 __all__ = ["FLIP", "OUTCOMES", "Campaign", "Upsets", "campaign", "draw_bits"]
@@ -188,8 +188,7 @@ def _stimulus(rng: np.random.Generator, image: Image) -> Stimulus:
     config = image.config
     sizes = [config.threads] * BATCHES
     sizes[2] = int(rng.integers(1, config.threads + 1))
-    lanes = config.lanes if isinstance(config.ring, Boolean) else 1
-    vectors = config.pack(random_elements(rng, config.ring, (sum(sizes) * lanes, image.vector)))
+    vectors = random_vectors(rng, image, sum(sizes))
     plain = Stimulus(image, vectors, sizes)
     stalls = np.where(rng.random(plain.results) < 0.25, rng.integers(1, 8, plain.results), 0)
     return Stimulus(image, vectors, sizes, stalls=stalls)
