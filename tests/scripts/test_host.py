@@ -71,7 +71,7 @@ def test_load_run_info_reset(folder, skinny, answer, port):
     info = answer("host", port, "info")
     assert info["core"] == {
         **{"width": 3, "threads": 4, "depth": 64, "inputs": 5, "weights": 6},
-        **{"attention": True, "check": True, "fifo": 64, "lanes": 32},
+        **{"attention": True, "check": True, "fifo": 64, "lanes": 32, "guard": False},
     }
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2")
     assert (code, err) == (0, "")
@@ -90,8 +90,8 @@ def test_a_program_that_does_not_fit(folder, skinny, port):
 
 def test_faults_are_a_failed_check(skinny, port, monkeypatch):
     # A word that means nothing in front of the program, as a broken assembler might put it there.
-    def broken(program, config):
-        image = assemble(program, config)
+    def broken(program, config, self_check):
+        image = assemble(program, config, self_check)
         return dataclasses.replace(image, words=np.concatenate([np.zeros(1, dtype=np.uint64), image.words]))
 
     monkeypatch.setattr(host, "assemble", broken)
