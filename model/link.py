@@ -259,7 +259,7 @@ class Device:
     def parse(cls, text: str) -> Device:
         """The inverse of :meth:`text`."""
         words = text.split(" ")
-        if words[:2] != ["skinny", str(VERSION)]:
+        if words[:2] != ["skinny", str(VERSION)] or not text.isprintable():
             raise InputError(f"the board does not speak this protocol (version {VERSION}): it says {text[:40]!r}")
         try:
             given = dict(word.split("=") for word in words[2:])
@@ -269,7 +269,7 @@ class Device:
             fields: dict[str, Any] = {name: _value(name, value) for name, value in given.items()}
             return cls(CoreConfig(ring=ring, **fields), board, **own)
         except (KeyError, ValueError, TypeError) as error:
-            raise InputError(f"the board describes itself in words unknown here ({error}): {text!r}") from None
+            raise InputError(f"the board describes itself in words unknown here ({error}): {text}") from None
 
 
 def _value(name: str, value: str) -> int | bool | str:

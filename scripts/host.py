@@ -141,4 +141,5 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
     if answer["lost"]:
         note(f"{answer['lost']:,} requests had to be repeated")
     if answer["recoveries"]:
-        note(f"the core was loaded again because of its results ({answer['recoveries']:,} times)")
+        again = "results were faulty or stayed away, so the core was loaded again"
+        note(f"{answer['recoveries']:,} recoveries: {again}")
