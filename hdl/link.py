@@ -78,9 +78,12 @@ class Link(wiring.Component):
         connect(m, flipped(self.results), retained.i)
         connect(m, replier.o, flipped(self.o))
 
-        # Reset keeps the seal as it keeps what is sealed.
+        # Reset keeps the seal as it keeps what is sealed, and the number of the session, which it closes: requests that
+        # the line delivers again must find no session of their number.
         seal = Signal(len(replier.seal), init=self.seal, reset_less=True)
-        session = Signal(8)
+        breaks = Signal()
+        session = Signal(8, reset_less=True)
+        opened = Signal()
         accepted = Signal(POSITION)
         reason = Signal(Reason)
         patience = Signal(range(PATIENCE))
@@ -98,12 +101,13 @@ class Link(wiring.Component):
         at = Signal(need.shape())
         more = Signal()
         # Known a cycle after their fields, and needed when a byte more was read.
-        exchanges, finishes, describes, stranger = Signal(), Signal(), Signal(), Signal()
+        exchanges, finishes, describes, stranger, begins = Signal(), Signal(), Signal(), Signal(), Signal()
         m.d.sync += [
             exchanges.eq((kind == Kind.EXCHANGE) | (kind == Kind.FINISH)),
             finishes.eq(kind == Kind.FINISH),
             describes.eq((kind == Kind.OPEN) | (kind == Kind.STATUS)),
-            stranger.eq(asked.session != session),
+            stranger.eq((asked.session != session) | ~opened),
+            begins.eq(asked.session == (session + 1)[: len(session)]),
         ]
         with m.Switch(kind):
             for each, size in sizes.items():
@@ -174,12 +178,12 @@ class Link(wiring.Component):
                 with m.If(~describes & stranger):
                     m.d.sync += reason.eq(Reason.NO_SESSION)
                 with m.Else(), m.Switch(kind):
-                    with m.Case(Kind.OPEN):
-                        m.d.sync += [self.reset.eq(1), session.eq(asked.session), accepted.eq(0)]
+                    with m.Case(Kind.OPEN), m.If(begins):
+                        m.d.sync += [self.reset.eq(1), session.eq(asked.session), opened.eq(1), accepted.eq(0)]
                     with m.Case(Kind.STATUS):
                         pass
                     with m.Case(Kind.LOAD):
-                        m.d.sync += seal.eq(0)
+                        m.d.comb += breaks.eq(1)
                         with m.If((load.space >= len(Space)) | (load.address >= 1 << config.address_bits)):
                             m.d.sync += reason.eq(Reason.MALFORMED)
                         with m.Elif(more):
@@ -244,4 +248,7 @@ class Link(wiring.Component):
                     m.next = "Read"
         with m.If(self.garbled):
             m.d.sync += garbled.eq(1)
+        # A core that met a fault is not known to hold what was sealed, whatever a request says.
+        with m.If(breaks | self.fault):
+            m.d.sync += seal.eq(0)
         return m

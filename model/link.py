@@ -60,11 +60,12 @@ REPLY_BIT = 0x80
 class Kind(IntEnum):
     """What a request asks for."""
 
-    #: Begin a session: the core forgets its inputs and results, positions begin at zero. Program and weights stay.
+    #: Begin a session, if it is the next one: the core forgets its inputs and results, positions begin at zero. Program
+    #: and weights stay.
     OPEN = 1
     #: Say what you are.
     STATUS = 2
-    #: Write words of the payload to a space of the core, at successive addresses. Breaks the seal.
+    #: Write words of the payload to a space of the core, at successive addresses. Breaks the seal, as does a fault.
     LOAD = 3
     #: What was loaded is complete: keep this number with it.
     SEAL = 4
@@ -238,6 +239,11 @@ class Device:
     results: int = 512
     buffer: int = 1024
 
+    def __post_init__(self) -> None:
+        for name, words in (("results", self.results), ("buffer", self.buffer)):
+            if words < 1 or words & (words - 1):
+                raise InputError(f"{name} of a board must be a power of two, not {words}")
+
     def text(self) -> str:
         """One line of words ``name=value``; the payload of the reply to ``OPEN`` and ``STATUS``, after the seal."""
         own = {"board": self.board, "clock": self.clock, "results": self.results, "buffer": self.buffer}
@@ -253,7 +259,7 @@ class Device:
     def parse(cls, text: str) -> Device:
         """The inverse of :meth:`text`."""
         words = text.split(" ")
-        if words[:2] != ["skinny", str(VERSION)]:
+        if words[:2] != ["skinny", str(VERSION)] or not text.isprintable():
             raise InputError(f"the board does not speak this protocol (version {VERSION}): it says {text[:40]!r}")
         try:
             given = dict(word.split("=") for word in words[2:])
@@ -261,10 +267,9 @@ class Device:
             own = {name: int(given.pop(name)) for name in ("clock", "results", "buffer")}
             board = given.pop("board")
             fields: dict[str, Any] = {name: _value(name, value) for name, value in given.items()}
-            config = CoreConfig(ring=ring, **fields)
+            return cls(CoreConfig(ring=ring, **fields), board, **own)
         except (KeyError, ValueError, TypeError) as error:
             raise InputError(f"the board describes itself in words unknown here ({error}): {text}") from None
-        return cls(config, board, **own)
 
 
 def _value(name: str, value: str) -> int | bool | str:

@@ -43,7 +43,7 @@ class Window:
     def __init__(self, channel: Channel, seconds: float, attempts: int) -> None:
         self.room = 0
         self.attempts = attempts
-        self.session = random.randrange(1, 256)
+        self.session = 0
         #: Losses so far.
         self.lost = 0
         self._channel = channel
@@ -78,7 +78,7 @@ class Window:
                 reply = None if body is None else Reply.parse(body)
                 if reply is None or reply.reason == Reason.GARBLED:
                     if heed:
-                        self._lose()
+                        self.lose()
                         return None
                     continue
                 for at, (number, kind, _) in enumerate(self._open):
@@ -90,31 +90,32 @@ class Window:
                 break
             noise += len(received)
             self._bodies.extend(self._deframer.feed(received))
-        self._lose()
+        self.lose()
         return None
 
     def _answer(self, at: int, kind: Kind, reply: Reply) -> Reply | None:
         if reply.reason == Reason.NO_SESSION:
-            self._lose()
+            self.lose()
             raise ForgottenError
         if reply.reason not in (Reason.NONE, Reason.BUSY):
             raise LinkError(f"the board refused a request ({kind.name}) for reason {reply.reason}")
         # Replies come in order: the requests before this one were lost.
-        if at or reply.reason == Reason.BUSY or (kind != Kind.STATUS and reply.session != self.session):
-            self._lose()
+        described = kind in (Kind.OPEN, Kind.STATUS)
+        if at or reply.reason == Reason.BUSY or (reply.session != self.session and not described):
+            self.lose()
             return None
         self._open.popleft()
         return reply
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
         """Give up all that has no reply."""
         self._open.clear()
         self._astray = True
         self.lost += 1
 
-    def bear(self, losses: int, more: int = 0) -> int:
+    def bear(self, losses: int) -> int:
         """One loss in a row more, if that is not too many."""
-        if losses + 1 >= self.attempts + more:
+        if losses + 1 >= self.attempts:
             raise LinkError(f"no answer from the board ({losses + 1} requests in a row)")
         return losses + 1
 

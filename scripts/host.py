@@ -10,7 +10,6 @@ import numpy as np
 from skinny.model.assemble import Image, assemble
 from skinny.model.errors import CheckError, InputError
 from skinny.model.host import Host, Status
-from skinny.model.link import seal
 from skinny.model.rings import Boolean
 from skinny.model.storage import load
 
@@ -25,16 +24,19 @@ __all__ = ["register"]
 
 DETAILS = """\
   info            what the board is, which program it holds (by its seal), whether a fault was met
-  load PROGRAM    put a program into the core; nothing is sent if it is there
+  load PROGRAM    put a program into the core; nothing is sent if it is there, unless with --force
   run PROGRAM     load it, send the inputs, read the results
   reset           reset the core; what it holds stays
 
 The board says which ring and sizes its core has; a program that does not fit is refused. Lost and garbled bytes are
-made good; when the board does not answer any more, or a run met a fault, the exit code is 1.
+made good. When a run meets a fault, or results stay away, the core is reset and loaded and the inputs are sent again,
+once; when that does not help, or the board does not answer any more, the exit code is 1. A program that was compiled
+with --self-check is checked in every run.
 
-JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated); for
-load and run also program, words, loaded (whether it had to be sent); for run also results (a list of values for each
-name), faults (numbers of the inferences that met one, from 1) and seconds.
+JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated),
+recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
+(whether it was sent); for run also results (a list of values for each name), faults (numbers of the inferences that met
+one, from 1) and seconds.
 
 example:
   $ skinny host /dev/ttyUSB1 info
@@ -51,6 +53,7 @@ def register(commands: Any) -> None:
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help="info, load, run or reset")
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="a .skn or .npz file, for load and run")
     parser.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    parser.add_argument("--force", action="store_true", help="load even if the board says that the program is there")
     add_baud_option(parser)
 
 
@@ -61,20 +64,23 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{args.action} takes {'a' if args.program is None else 'no'} program")
     if args.inputs is not None and args.action != "run":
         raise InputError(f"{args.action} takes no --inputs")
+    if args.force and args.action != "load":
+        raise InputError(f"{args.action} takes no --force")
     program = None if args.program is None else load(args.program)
     with SerialPort(args.port, args.baud) as port:
         host = Host(port)
         status = host.open() if args.action == "reset" else host.status()
         answer: dict[str, Any] = {}
         if program is not None:
-            image = assemble(program, status.device.config)
-            answer = {"program": args.program, "words": len(image), "loaded": status.seal != seal(image)}
+            image = assemble(program, status.device.config, self_check=program.self_check)
+            answer = {"program": args.program, "words": len(image)}
             if args.action == "run":
                 answer |= _run(host, program, image, args.inputs)
             else:
-                host.load(image)
+                host.load(image, force=args.force)
+            answer["loaded"] = host.loads > 0
             status = host.status()
-        answer = _described(status) | answer | {"lost": host.lost}
+        answer = _described(status) | answer | {"lost": host.lost, "recoveries": host.recoveries}
     _report(args, answer)
     if faults := answer.get("faults"):
         raise CheckError(f"{len(faults):,} inferences met a fault, the first is number {faults[0]}")
@@ -82,7 +88,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _described(status: Status) -> dict[str, Any]:
     device = status.device
-    names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "lanes")
+    names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "lanes", "guard")
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,
@@ -134,3 +140,6 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
         print(held + (", a fault was met" if answer["fault"] else "") + (", running" if answer["busy"] else ""))
     if answer["lost"]:
         note(f"{answer['lost']:,} requests had to be repeated")
+    if answer["recoveries"]:
+        again = "results were faulty or stayed away, so the core was loaded again"
+        note(f"{answer['recoveries']:,} recoveries: {again}")

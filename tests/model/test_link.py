@@ -110,6 +110,8 @@ def test_a_board_describes_itself(ring):
         ("skinny 1 board=x", "describes itself in words unknown here"),
         (Device(CoreConfig(Modular(8)), "x", 1).text() + " colour=red", "describes itself in words unknown here"),
         (Device(CoreConfig(Modular(8)), "x", 1).text() + " garbage", "describes itself in words unknown here"),
+        (Device(CoreConfig(Modular(8)), "x", 1).text().replace("results=512", "results=0"), "a power of two, not 0"),
+        (Device(CoreConfig(Modular(8)), "x", 1).text().replace("buffer=1024", "buffer=-4"), "a power of two, not -4"),
     ],
 )
 def test_descriptions_that_mean_nothing(text, message):

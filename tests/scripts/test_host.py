@@ -13,13 +13,15 @@ import pytest
 from skinny.model.assemble import assemble
 from skinny.model.host import Host
 from skinny.model.isa import CoreConfig
-from skinny.model.link import Device, seal
+from skinny.model.link import Device, Kind, load_bytes, seal
 from skinny.model.rings import FixedPoint
 from skinny.model.text import loads
+from skinny.model.window import Window
 from skinny.scripts import host
 from skinny.sim.linked import SimulatedBoard
 
 DEVICE = Device(CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6), "simulated", 24_000_000)
+GUARDED = dataclasses.replace(DEVICE, config=dataclasses.replace(DEVICE.config, guard=True))
 
 
 @contextmanager
@@ -71,7 +73,7 @@ def test_load_run_info_reset(folder, skinny, answer, port):
     info = answer("host", port, "info")
     assert info["core"] == {
         **{"width": 3, "threads": 4, "depth": 64, "inputs": 5, "weights": 6},
-        **{"attention": True, "check": True, "fifo": 64, "lanes": 32},
+        **{"attention": True, "check": True, "fifo": 64, "lanes": 32, "guard": False},
     }
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2")
     assert (code, err) == (0, "")
@@ -82,6 +84,50 @@ def test_load_run_info_reset(folder, skinny, answer, port):
     assert f"holds a program with the seal {seal(image):08x}" in out
 
 
+def test_loading_by_force(folder, skinny, answer, port):
+    answer("host", port, "load", "p.skn", "--force")
+    assert not answer("host", port, "load", "p.skn")["loaded"]
+    assert answer("host", port, "load", "p.skn", "--force")["loaded"]
+    assert skinny("host", port, "load", "p.skn", "--force") == (0, "p.skn: 7 words, loaded\n", "")
+
+
+def test_a_self_checked_program_on_a_board_with_an_upset(folder, skinny, answer):
+    # y = 2·a·b - 3/4 and z = a, by hand. The first word is broken under the seal that it had.
+    text = (folder / "p.skn").read_text().replace("inputs a b", "self-check\ninputs a b")
+    (folder / "p.skn").write_text(text)
+    board = SimulatedBoard(GUARDED)
+    image = assemble(loads(text), GUARDED.config, self_check=True)
+
+    def break_word():
+        window = Window(board, 0.005, 20)
+        window.session = (window.ask(Kind.STATUS).session + 1) % 256
+        window.ask(Kind.OPEN)
+        window.send(Kind.LOAD, {"space": 0, "address": 0}, bytes(load_bytes(GUARDED.config)))
+        assert window.receive() is not None
+        window.ask(Kind.SEAL, seal=seal(image))
+
+    def run(call):
+        with terminal(board) as port:
+            return call("host", port, "run", "p.skn", "--inputs", "a=0.5,b=3")
+
+    found = run(answer)
+    assert found["results"] == {"y": [2.25], "z": [0.5]}
+    assert (found["loaded"], found["recoveries"], found["faults"], found["words"]) == (True, 0, [], len(image))
+    assert not run(answer)["loaded"]
+    break_word()
+    found = run(answer)
+    assert found["results"] == {"y": [2.25], "z": [0.5]}
+    assert (found["loaded"], found["recoveries"], found["faults"]) == (True, 1, [])
+    break_word()
+    code, out, err = run(skinny)
+    assert (code, err) == (
+        0,
+        "skinny: 1 recoveries: results were faulty or stayed away, so the core was loaded again\n",
+    )
+    assert out.splitlines()[2].split() == ["1", "2.25", "0.5"]
+    assert not run(answer)["loaded"]
+
+
 def test_a_program_that_does_not_fit(folder, skinny, port):
     (folder / "wide.skn").write_text("skinny 1\nwidth 4\nstart 0 1 0 0\ninputs a\nR3 += a*R1\nemit y = R3\nend\n")
     code, out, err = skinny("host", port, "run", "wide.skn", "--inputs", "a=1")
@@ -90,13 +136,14 @@ def test_a_program_that_does_not_fit(folder, skinny, port):
 
 def test_faults_are_a_failed_check(skinny, port, monkeypatch):
     # A word that means nothing in front of the program, as a broken assembler might put it there.
-    def broken(program, config):
-        image = assemble(program, config)
+    def broken(program, config, self_check):
+        image = assemble(program, config, self_check)
         return dataclasses.replace(image, words=np.concatenate([np.zeros(1, dtype=np.uint64), image.words]))
 
     monkeypatch.setattr(host, "assemble", broken)
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2", "--json")
     assert (code, json.loads(out)["faults"], json.loads(out)["fault"]) == (1, [1], True)
+    assert (json.loads(out)["recoveries"], json.loads(out)["seal"]) == (1, 0)
     assert err == "skinny: error: check failed: 1 inferences met a fault, the first is number 1\n"
 
 
@@ -108,6 +155,8 @@ def test_faults_are_a_failed_check(skinny, port, monkeypatch):
         (("x", "run"), "run takes a program"),
         (("x", "reset", "p.skn"), "reset takes no program"),
         (("x", "load", "p.skn", "--inputs", "a=1"), "load takes no --inputs"),
+        (("x", "run", "p.skn", "--force"), "run takes no --force"),
+        (("x", "info", "--force"), "info takes no --force"),
         (("x", "load", "q.skn"), "q.skn: cannot be read (No such file or directory)"),
     ],
 )

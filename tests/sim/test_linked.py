@@ -212,7 +212,7 @@ def test_a_reset_in_mid_load_breaks_the_seal(board, rng):
     host = Host(board, seconds=SECONDS)
     host.load(image)
     talk = Talk(board)
-    talk.ask(Kind.OPEN)
+    talk.open()
     talk.ask(Kind.LOAD, bytes(4), space=int(Space.PROGRAM), address=0)
     board.reset()
     assert host.status().seal == 0
@@ -273,8 +273,9 @@ def test_faults_come_with_their_results(board, rng):
     found = host.run(image, vectors)
     assert np.array_equal(found.words, vectors)
     assert np.array_equal(found.faults, vectors != 0)
-    assert host.status().fault
-    assert not host.open().fault
+    assert (host.recoveries, host.loads) == (1, 2)
+    assert host.status() == (MAIN, 0, True, False)
+    assert host.open() == (MAIN, 0, False, False)
 
 
 def test_a_long_program_is_waited_for(rng):
@@ -297,9 +298,14 @@ def test_vectors_of_the_wrong_shape_are_refused(board, rng):
 class Talk:
     """Single requests, byte for byte."""
 
-    def __init__(self, board, session=5):
-        self.board, self.session = board, session
-        self.number = 0
+    def __init__(self, board):
+        self.board = board
+        self.session = self.number = 0
+
+    def open(self):
+        """Begin the session after the one that the board names."""
+        self.session = (self.ask(Kind.STATUS).session + 1) % 256
+        assert self.ask(Kind.OPEN).session == self.session
 
     def send(self, wire):
         """The replies to these bytes."""
@@ -320,21 +326,23 @@ def test_refusals(board):
     talk = Talk(board)
     exchange = {"position": 0, "taken": 0, "start": 0, "count": 0}
     assert talk.ask(Kind.EXCHANGE, **exchange).reason == Reason.NO_SESSION
-    assert talk.ask(Kind.OPEN).session == 5
+    talk.open()
     assert talk.ask(Kind.EXCHANGE, **exchange).reason == Reason.NONE
     assert talk.ask(Kind.EXCHANGE, b"x", **exchange).reason == Reason.MALFORMED
     assert talk.ask(Kind.EXCHANGE, **(exchange | {"count": 122})).reason == Reason.MALFORMED
     assert talk.ask(Kind.LOAD, b"abcd", space=4, address=0).reason == Reason.MALFORMED
     assert talk.ask(Kind.LOAD, b"abcd", space=0, address=64).reason == Reason.MALFORMED
     assert talk.ask(Kind.LOAD, b"abc", space=0, address=0).reason == Reason.MALFORMED
-    for body in (bytes([0, 5, 1]), bytes([7, 5, 1]), bytes([9, 5, 1]) + b"payload"):
-        (reply,) = talk.send(frame(body))
+    for kind, payload in ((0, b""), (7, b""), (9, b"payload")):
+        (reply,) = talk.send(frame(bytes([kind, talk.session, 1]) + payload))
         assert (reply.number, reply.reason) == (1, Reason.UNKNOWN_KIND)
-    (reply,) = talk.send(frame(bytes([5, 5, 1, 0, 0])))
+    (reply,) = talk.send(frame(bytes([5, talk.session, 1, 0, 0])))
     assert reply.reason == Reason.MALFORMED
     (reply,) = talk.send(b"garbled\0")
     assert (reply.kind, reply.number, reply.reason) == (0x80, 0, Reason.GARBLED)
-    assert Talk(board, session=6).ask(Kind.EXCHANGE, **exchange).reason == Reason.NO_SESSION
+    talk.session += 1
+    assert talk.ask(Kind.EXCHANGE, **exchange).reason == Reason.NO_SESSION
+    talk.session -= 1
     assert talk.ask(Kind.EXCHANGE, **exchange).reason == Reason.NONE
 
 
@@ -344,7 +352,7 @@ def test_a_request_that_comes_twice_does_nothing_twice(board, rng):
     vectors = vectors_of(rng, image, 8)
     expected = pack_words(golden_words(image, vectors).reshape(-1), 2)
     talk = Talk(board)
-    talk.ask(Kind.OPEN)
+    talk.open()
     payload = pack_words(vectors.reshape(-1), 2)
     fields = {"position": 0, "taken": 0, "start": 0, "count": 8}
     for _ in range(3):
@@ -366,10 +374,11 @@ def test_a_core_that_is_busy_is_not_loaded(rng):
     host = Host(simulated(LONG), seconds=0.02)
     host.load(image)
     talk = Talk(simulated(LONG))
-    talk.ask(Kind.OPEN)
+    talk.open()
     payload = bytes(8 * image.vector * word_bytes(LONG.config))
-    load = request(Kind.LOAD, bytes(4), session=5, number=77, space=int(Space.SETTINGS), address=0)
-    exchange = request(Kind.EXCHANGE, payload, session=5, number=76, position=0, taken=0, start=0, count=0)
+    load = request(Kind.LOAD, bytes(4), session=talk.session, number=77, space=int(Space.SETTINGS), address=0)
+    fields = {"session": talk.session, "number": 76, "position": 0, "taken": 0, "start": 0, "count": 0}
+    exchange = request(Kind.EXCHANGE, payload, **fields)
     taken, refused = talk.send(frame(exchange) + frame(load))
     assert (taken.accepted, taken.flags & Flag.BUSY) == (8 * image.vector, Flag.BUSY)
     assert (refused.number, refused.reason, refused.flags & Flag.BUSY) == (77, Reason.BUSY, Flag.BUSY)
