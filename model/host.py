@@ -165,8 +165,6 @@ class Host:
             for at in range(0, len(words), most_loads(config)):
                 payload = pack_words(words[at : at + most_loads(config)], load_bytes(config))
                 requests.append(({"space": int(space), "address": at}, payload))
-        # Settings first: the guard sees a broken one until a cycle after it is written, and a later write clears that.
-        requests.reverse()
         done = sent = losses = 0
         while done < len(requests):
             while sent < len(requests) and self._window.send(Kind.LOAD, *requests[sent]):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 from skinny.model.assemble import Image, fit_image
-from skinny.model.errors import InputError
+from skinny.model.errors import CheckError, InputError
 from skinny.model.isa import CoreConfig
 from skinny.model.program import Program
 from skinny.model.rings import Ring, parse_ring
@@ -21,6 +22,7 @@ from .sim import add_core_options
 
 if TYPE_CHECKING:
     from skinny.sim.faults import Campaign
+    from skinny.sim.recovery import Recovery
 
 __all__ = ["register"]
 
@@ -34,18 +36,26 @@ Three cores are compared: 'plain' has no self-check; 'undo' runs every program, 
 word; 'self-check' has the guard as well. --self-check takes only the last, --no-self-check only the first. --luts
 synthesises the cores for iCE40, which takes a minute. docs/faults.md explains the protocol and the figures.
 
+--recover then does what docs/faults.md tells the receiver to do: after every flip the core is reset and loaded once and
+the vectors are sent again, and all results must be right. With the self-check 200 more upsets hit a simulated board,
+whose results the host library has to get right by itself. If any are not, the exit code is 1.
+
 JSON keys: ring, threads, count, seed, confidence, cores: a list with name, words (of the program), cycles (a batch),
-registers, memories and places: each with flips, masked, detected, timeout, wrong, wrong_share, wrong_interval; time (of
-registers: by tenths of the program, from the first word to the last), cells with --luts; picture if -o.
+registers, memories and places: each with flips, masked, detected, timeout, wrong, wrong_share, wrong_interval and, with
+--recover, recovered; time (of registers: by tenths of the program, from the first word to the last), cells with --luts;
+board with --recover: upsets, recoveries (runs that the host did twice), right; picture if -o.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3 - 3/4*c' -o cube.skn
   $ skinny faults cube.skn --ring fixed:16.8
   $ skinny faults cube.skn --ring fixed:16.8 --count 100000 --self-check --luts -o faults.png
+  $ skinny faults cube.skn --ring fixed:16.8 --self-check --recover
 """
 CONFIDENCE = 0.95
 #: Parts of the program for which figures over time are given.
 PARTS = 10
+#: Upsets of the simulated board.
+BOARD_UPSETS = 200
 
 
 def register(commands: Any) -> None:
@@ -53,6 +63,7 @@ def register(commands: Any) -> None:
     add_core_options(parser)
     parser.add_argument("--count", metavar="N", type=int, default=10_000, help="flips of each kind (default: 10000)")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of inputs, bits and cycles (default: 1)")
+    parser.add_argument("--recover", action="store_true", help="reset, load and send again after every flip")
     parser.add_argument("--luts", action="store_true", help="report what the cores cost on iCE40")
     parser.add_argument("-o", "--output", metavar="FILE", help="draw where and when a flip hurts: a .png file")
 
@@ -68,18 +79,25 @@ def execute(args: argparse.Namespace) -> None:
 
     from skinny.sim.build import missing_tools
     from skinny.sim.faults import campaign
+    from skinny.sim.recovery import recover_board
 
     if missing := missing_tools():
         raise InputError(f"a campaign needs the compiled simulation: {missing}")
     found: dict[str, Campaign] = {}
+    board: Recovery | None = None
     with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
         for name, image in images.items():
             task = progress.add_task(name, total=2 * args.count)
-            found[name] = campaign(
-                image, args.count, args.seed, lambda done, task=task: progress.update(task, completed=done)
-            )
+            told = partial(_tell, progress, task)
+            found[name] = campaign(image, args.count, args.seed, told, recover=args.recover)
+        if args.recover and "self-check" in images:
+            task = progress.add_task("board", total=BOARD_UPSETS)
+            told = partial(_tell, progress, task)
+            board = recover_board(images["self-check"], BOARD_UPSETS, args.seed, told)
     answer: dict[str, Any] = {"ring": args.ring, "threads": args.threads, "count": args.count, "seed": args.seed}
-    answer |= {"confidence": CONFIDENCE, "cores": [_core(name, done, args.luts) for name, done in found.items()]}
+    answer |= {"confidence": CONFIDENCE, "cores": [_core(name, done, args) for name, done in found.items()]}
+    if board is not None:
+        answer["board"] = board._asdict()
     if args.output is not None:
         from .fault_map import draw
 
@@ -91,6 +109,19 @@ def execute(args: argparse.Namespace) -> None:
         print_json(answer)
     else:
         _print(answer)
+    for name, done in found.items():
+        if args.recover and not done.recovered.all():
+            place = done.place[~done.recovered][0]
+            raise CheckError(
+                f"{name}: after {(~done.recovered).sum():,} of {len(done.recovered):,} flips reset, load and the same "
+                f"vectors again gave wrong results; the first was in {place}"
+            )
+    if board is not None and board.right != board.upsets:
+        raise CheckError(f"the host got the results of {board.right} of {board.upsets} runs with an upset right")
+
+
+def _tell(progress: Progress, task: TaskID, done: int) -> None:
+    progress.update(task, completed=done)
 
 
 def _images(program: Program, ring: Ring, args: argparse.Namespace) -> dict[str, Image]:
@@ -105,21 +136,22 @@ def _images(program: Program, ring: Ring, args: argparse.Namespace) -> dict[str,
     return {name: fit_image(program, ring, threads=args.threads, **options) for name, options in given.items()}
 
 
-def _core(name: str, done: Campaign, luts: bool) -> dict[str, Any]:
+def _core(name: str, done: Campaign, args: argparse.Namespace) -> dict[str, Any]:
     from skinny.sim.state import PLACES
 
     image = done.image
+    figures = partial(_figures, done, args.recover)
     part = done.word * PARTS // len(image)
     answer: dict[str, Any] = {
         "name": name,
         "words": len(image),
         "cycles": len(image) * image.config.threads,
-        "registers": _figures(done, ~done.in_memory),
-        "memories": _figures(done, done.in_memory),
-        "places": {place: _figures(done, done.place == place) for place in PLACES if (done.place == place).any()},
-        "time": [_figures(done, ~done.in_memory & (part == number)) for number in range(PARTS)],
+        "registers": figures(~done.in_memory),
+        "memories": figures(done.in_memory),
+        "places": {place: figures(done.place == place) for place in PLACES if (done.place == place).any()},
+        "time": [figures(~done.in_memory & (part == number)) for number in range(PARTS)],
     }
-    if luts:
+    if args.luts:
         answer["cells"] = _cells(image.config)
     return answer
 
@@ -137,7 +169,7 @@ def _cells(config: CoreConfig) -> dict[str, int]:
     return {"luts": found.lut4, "flip_flops": found.ff, "block_rams": found.block_ram, "multipliers": found.dsp}
 
 
-def _figures(done: Campaign, chosen: Any) -> dict[str, Any]:
+def _figures(done: Campaign, recover: bool, chosen: Any) -> dict[str, Any]:
     from skinny.sim.intervals import interval
 
     counts = done.counts(chosen)
@@ -147,6 +179,7 @@ def _figures(done: Campaign, chosen: Any) -> dict[str, Any]:
         **counts,
         "wrong_share": counts["wrong"] / flips if flips else None,
         "wrong_interval": interval(counts["wrong"], flips, CONFIDENCE),
+        **({"recovered": int(done.recovered[chosen].sum())} if recover else {}),
     }
 
 
@@ -159,8 +192,12 @@ def _print(answer: dict[str, Any]) -> None:
             ("all registers", core["registers"]),
             *core["places"].items(),
         ]
+        recover = "recovered" in core["registers"]
         print_table(
-            ("where", "flips", "masked", "detected", "time-out", "wrong", f"wrong, {CONFIDENCE:.0%} interval"),
+            (
+                *("where", "flips", "masked", "detected", "time-out", "wrong", f"wrong, {CONFIDENCE:.0%} interval"),
+                *["recovered"] * recover,
+            ),
             [
                 (
                     place,
@@ -168,8 +205,14 @@ def _print(answer: dict[str, Any]) -> None:
                     *(f"{figures[outcome] / figures['flips']:7.2%}" for outcome in ("masked", "detected", "timeout")),
                     f"{figures['wrong_share']:7.3%}",
                     "{:.3%} to {:.3%}".format(*figures["wrong_interval"]),
+                    *([figures["recovered"]] if recover else []),
                 )
                 for place, figures in rows
             ],
         )
         print()
+    if board := answer.get("board"):
+        print(
+            f"board: {board['upsets']} runs with an upset through the host library, {board['recoveries']} of them done "
+            f"twice, {board['right']} right"
+        )
