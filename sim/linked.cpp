@@ -32,9 +32,10 @@ struct Board {
     int sampled = 0;
     uint32_t shifted = 0;
     Noise to_board, to_host;
-    int64_t flip_cycle = -1;
     uint8_t* flip_byte = nullptr;
     uint8_t flip_mask = 0;
+    int64_t flip_wait = 0;
+    bool flip_busy = false;
 
     explicit Board(double bit) : bit(bit) {
         top.clk = 0;
@@ -71,7 +72,10 @@ struct Board {
     }
 
     int step() {
-        if (cycle == flip_cycle) *flip_byte ^= flip_mask;
+        if (flip_byte && (top.busy || !flip_busy) && flip_wait-- == 0) {
+            *flip_byte ^= flip_mask;
+            flip_byte = nullptr;
+        }
         top.rx = line() != to_board();
         top.clk = 1;
         top.eval();
@@ -125,11 +129,13 @@ void board_disturb(void* handle, uint64_t seed, uint32_t chance, uint32_t longes
     board.to_host = Noise{seed + 1, chance, longest};
 }
 
-// Cycle `cycle` begins with the bits `mask` of a byte of state flipped.
-void board_flip(void* handle, uint8_t* byte, uint8_t mask, int64_t cycle) {
+// After `wait` cycles, or with `busy` so many in which the core runs, a cycle begins with the bits `mask` of a byte of
+// state flipped.
+void board_flip(void* handle, uint8_t* byte, uint8_t mask, int64_t wait, int32_t busy) {
     Board& board = *static_cast<Board*>(handle);
     board.flip_byte = byte;
     board.flip_mask = mask;
-    board.flip_cycle = cycle;
+    board.flip_wait = wait;
+    board.flip_busy = busy;
 }
 }

@@ -35,7 +35,7 @@ def _library(path: Path) -> ctypes.CDLL:
         ("run", [handle, integer], ctypes.c_int32),
         ("reset", [handle, integer], None),
         ("disturb", [handle, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32], None),
-        ("flip", [handle, ctypes.c_void_p, ctypes.c_uint8, integer], None),
+        ("flip", [handle, ctypes.c_void_p, ctypes.c_uint8, integer, ctypes.c_int32], None),
     ):
         function = getattr(library, f"board_{name}")
         function.argtypes, function.restype = arguments, result
@@ -92,8 +92,8 @@ class SimulatedBoard:
         cycles."""
         self._library.board_disturb(self._board, seed, round(chance * (1 << 32)), longest)
 
-    def flip(self, element: int, word: int, bit: int, cycle: int) -> None:
-        """Let cycle ``cycle`` begin with bit ``bit`` of word ``word`` of an element of the state flipped. One flip can
-        be waiting at a time."""
+    def flip(self, element: int, word: int, bit: int, wait: int, busy: bool) -> None:
+        """Flip bit ``bit`` of word ``word`` of an element of the state after ``wait`` cycles; with ``busy`` only those
+        count in which the core runs. One flip can be waiting at a time."""
         byte, mask = self.state.locate(element, word, bit)
-        self._library.board_flip(self._board, self.state.places[element].at + byte, mask, cycle)
+        self._library.board_flip(self._board, self.state.places[element].at + byte, mask, wait, busy)

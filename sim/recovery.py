@@ -18,6 +18,8 @@ from .linked import TOP, SimulatedBoard
 __all__ = ["Recovery", "recover_board"]
 
 CLOCK = 24_000_000
+#: Where the core is among the modules of a simulated board.
+CORE = f"{TOP}.core.core"
 #: Simulated seconds that a reply may take. The board gives up after 2.7 ms of no progress.
 PATIENCE = 0.005
 
@@ -33,11 +35,12 @@ class Recovery(NamedTuple):
 
 def recover_board(image: Image, count: int, seed: int, progress: Callable[[int], None] = lambda done: None) -> Recovery:
     """Run ``image`` ``count`` times through the host library; in each run one bit of a register or memory of the core
-    flips in a cycle of that run. Nobody mends anything between the runs. ``progress`` is told how many are done."""
+    flips, in turn in any cycle and in one in which the core runs. Nobody mends anything between the runs. ``progress``
+    is told how many are done."""
     rng = np.random.default_rng(seed)
     board = SimulatedBoard(Device(image.config, "simulated", CLOCK), exposed=True)
     elements = board.state.elements
-    core = [number for number, element in enumerate(elements) if element.scope.startswith(f"{TOP}.core")]
+    core = [number for number, element in enumerate(elements) if element.scope.startswith(CORE)]
     memories = [number for number in core if elements[number].words > 1]
     registers = [number for number in core if elements[number].words == 1]
     bits = np.concatenate(
@@ -56,7 +59,8 @@ def recover_board(image: Image, count: int, seed: int, progress: Callable[[int],
     right = 0
     for done, bit in enumerate(bits.tolist(), 1):
         vectors = random_vectors(rng, image, BATCHES * image.batch)
-        board.flip(*bit, board.cycles + int(rng.integers(cycles)))
+        busy = bool(done % 2)
+        board.flip(*bit, int(rng.integers(BATCHES * len(image) * image.config.threads if busy else cycles)), busy)
         try:
             found = host.run(image, vectors)
         except CheckError:
