@@ -60,7 +60,7 @@ class Core(wiring.Component):
         What each cycle completes. Costs nothing when unconnected.
     fault : Out(1)
         Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) notices an upset; falls with
-        reset or with a write at ``load``. From an upset on every word at ``o`` has ``fault`` set.
+        reset or with a write at ``load`` while no result waits. From an upset on every word at ``o`` has ``fault`` set.
     busy : Out(1)
         Instructions are in the pipeline; ``load`` is ready while it is low.
     able, count, hold, drained : Out(1), Out, In(1), Out(1)
@@ -156,14 +156,17 @@ class Core(wiring.Component):
         behind = Signal()
         m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
 
+        # What is loaded makes good what was found, unless there are results that the finding is about.
+        cleared = Signal()
+        m.d.comb += cleared.eq(store.write & results.empty)
+
         odd = Signal()
         if config.guard:
             alarm = Signal()
             guard_parity = Signal(reset_less=True)
-            guard_live = Signal()
+            guard_valid = Signal()
             m.submodules.guard_control = twin = ControlTwin(config)
-            m.submodules.guard_settings = settings = SettingsParity(config, self.image)
-            m.d.sync += [guard_parity.eq(store.word_parity), guard_live.eq(f3_tag.live)]
+            m.d.sync += [guard_parity.eq(store.word_parity), guard_valid.eq(f3_tag.valid)]
             m.d.comb += [
                 twin.accept.eq(self.i.valid & self.i.ready),
                 twin.last.eq(self.i.p.last),
@@ -175,31 +178,37 @@ class Core(wiring.Component):
                 twin.pointers.eq(inputs.pointers),
                 twin.tag.eq(f1_tag),
                 twin.done.eq(f1_done),
-                settings.write.eq(store.write),
-                settings.item.eq(store.item),
-                settings.start.eq(store.start),
-                settings.last_word.eq(store.last_word),
-                settings.last_input.eq(store.last_input),
-                settings.batches.eq(store.batches),
                 results.alarm.eq(alarm),
             ]
-            # Memories are judged only when an instruction reads them: otherwise they may be written meanwhile.
-            checks = Cat(
+            # Memories are judged only when an instruction reads them, otherwise they may be written meanwhile, and
+            # inputs only of threads that have a vector: nothing was written for the others.
+            checks = [
                 twin.odd,
-                settings.odd,
                 f3_tag.live & (f3_word.as_value().xor() ^ guard_parity),
-                guard_live & (inputs.x.xor() ^ inputs.x_parity),
-                guard_live & (store.weight.xor() ^ store.weight_parity),
+                guard_valid & (inputs.x.xor() ^ inputs.x_parity),
+                guard_valid & (store.weight.xor() ^ store.weight_parity),
                 datapath.odd,
                 results.odd,
-            )
+            ]
+            if not self.rom:  # otherwise the settings are no registers
+                m.submodules.guard_settings = settings = SettingsParity(config, self.image)
+                m.d.comb += [
+                    settings.write.eq(store.write),
+                    settings.item.eq(store.item),
+                    settings.start.eq(store.start),
+                    settings.last_word.eq(store.last_word),
+                    settings.last_input.eq(store.last_input),
+                    settings.batches.eq(store.batches),
+                ]
+                checks.append(settings.odd)
+            checks = Cat(checks)
             guard_odd = Signal(len(checks))
-            m.d.sync += guard_odd.eq(checks)
             m.d.comb += odd.eq(guard_odd.any())
-            with m.If(odd):
-                m.d.sync += alarm.eq(1)
-            with m.Elif(store.write):
-                m.d.sync += alarm.eq(0)
+            # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.
+            with m.If(cleared):
+                m.d.sync += [guard_odd.eq(0), alarm.eq(0)]
+            with m.Else():
+                m.d.sync += [guard_odd.eq(checks), alarm.eq(alarm | odd)]
 
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
@@ -211,7 +220,8 @@ class Core(wiring.Component):
             sequencer.count.eq(inputs.count),
             sequencer.bank.eq(inputs.begun),
             sequencer.last_word.eq(store.last_word),
-            sequencer.room.eq(waiting != store.batches),
+            # Results of another program may fill the FIFO in another measure.
+            sequencer.room.eq((waiting != store.batches) & ~results.old),
         ]
         m.d.sync += drained.eq(~self.busy & ~sequencer.start & results.empty)
         with m.If(drained):
@@ -221,7 +231,9 @@ class Core(wiring.Component):
         with m.Elif(~sequencer.start & results.taken):
             m.d.sync += waiting.eq(waiting - 1)
 
-        with m.If((self.retire.valid & self.retire.fault) | odd):
+        with m.If(cleared):
+            m.d.sync += self.fault.eq(0)
+        with m.Elif((self.retire.valid & self.retire.fault) | odd):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
             m.d.comb += [
@@ -229,9 +241,8 @@ class Core(wiring.Component):
                 sequencer.hold.eq(self.load.valid),
                 store.write.eq(self.load.valid & self.load.ready),
                 store.item.eq(self.load.p),
+                results.loaded.eq(store.write),
             ]
-            with m.If(store.write):
-                m.d.sync += self.fault.eq(0)
         if self.lane is not None:
             # All lanes start together, so the engine decides, not the lane's own load port.
             running = sequencer.tag.live & ~sequencer.done

@@ -145,7 +145,7 @@ class ParallelEngine(wiring.Component):
         ]
         batches, sent, folded = settings[0], settings[1::2], settings[2::2]
         waiting = Signal(len(batches))
-        m.d.comb += fold.room.eq(waiting != batches)
+        m.d.comb += fold.room.eq((waiting != batches) & ~results.old)
         m.d.comb += [fold.sent[number].eq(value) for number, value in enumerate(sent)]
         m.d.comb += [fold.folded[number].eq(value) for number, value in enumerate(folded)]
         with m.If(fold.begin & ~results.taken):
@@ -153,19 +153,20 @@ class ParallelEngine(wiring.Component):
         with m.Elif(~fold.begin & results.taken):
             m.d.sync += waiting.eq(waiting - 1)
 
-        with m.If(reduce(or_, (lane.retire.valid & lane.retire.fault for lane in lanes))):
+        write = Signal()
+        m.d.comb += results.loaded.eq(write)
+        with m.If(write & results.empty):
+            m.d.sync += self.fault.eq(0)
+        with m.Elif(reduce(or_, (lane.retire.valid & lane.retire.fault for lane in lanes))):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
-            self._load(m, hold, lanes, settings)
+            self._load(m, write, hold, lanes, settings)
         return m
 
-    def _load(self, m, hold, lanes, settings):
+    def _load(self, m, write, hold, lanes, settings):
         item = self.load.payload
         low, number = item.address[: self.config.lane_bits], item.address[self.config.lane_bits :]
-        write = Signal()
         m.d.comb += [self.load.ready.eq(~self.busy), hold.eq(self.load.valid), write.eq(self.load.valid & ~self.busy)]
-        with m.If(write):
-            m.d.sync += self.fault.eq(0)
         for which, lane in enumerate(lanes):
             m.d.comb += [
                 lane.load.valid.eq(write & (number == which)),

@@ -30,6 +30,8 @@ class ResultFIFO(wiring.Component):
         The last result of a batch was taken a cycle ago.
     empty : Out(1)
         No word waits.
+    loaded, old : In(1), Out(1)
+        Something was loaded; words wait since before that.
     alarm : In(1)
         Every word is marked with ``fault``; for a core with the guard.
     odd : Out(1)
@@ -46,6 +48,8 @@ class ResultFIFO(wiring.Component):
                 "o": Out(stream.Signature(result_layout(config))),
                 "taken": Out(1),
                 "empty": Out(1),
+                "loaded": In(1),
+                "old": Out(1),
                 "alarm": In(1),
                 "odd": Out(1),
             }
@@ -89,6 +93,10 @@ class ResultFIFO(wiring.Component):
         ]
         if self.config.guard:
             m.d.comb += self.o.p.fault.eq(stored.fault | self.odd | self.alarm)
+        with m.If(self.empty):
+            m.d.sync += self.old.eq(0)
+        with m.Elif(self.loaded):
+            m.d.sync += self.old.eq(1)
         m.d.sync += self.taken.eq(self.o.valid & self.o.ready & self.o.p.last)
         with m.If(self.push):
             m.d.sync += tail.eq(tail + 1)

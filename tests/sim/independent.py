@@ -197,10 +197,11 @@ class Model:
 
         if load_valid and out[5]:
             self.write(load_space, load_address, load_data)
-            self.fault = 0
             if waited:
                 self.barrier = self.emitted
                 self.barrier_end = cycle if self.taken == self.emitted else -3
+            else:
+                self.fault = 0
 
         if self.waiting and not load_valid and self.may_start(now):
             self.start(now)
