@@ -64,8 +64,9 @@ class Model:
         self.waiting = deque()  # complete batches that have not started: (cycle of the last word, vectors)
         self.free = deque([self.cycle, self.cycle])  # for each buffer that is or will be free: from which cycle
         self.retirements = {}  # cycle: retire pins and what goes to the FIFO
-        self.results = deque()  # words that retired and were not taken: (first cycle at o, pins, batch it ends)
-        self.ends = []  # for each batch that started: the cycle in which its last result was taken
+        self.results = deque()  # words that retired and were not taken: (first cycle at o, pins)
+        self.ends = []  # for each batch that started: the cycle in which its last result was taken, None before
+        self.ended = 0  # how many of them are not None
         self.issue = 0  # from this cycle on the next batch may issue
         self.idle = 0  # the first cycle in which busy is low
         self.emitted = self.taken = self.barrier = 0  # results: sent, taken, and those that a load found waiting
@@ -134,21 +135,15 @@ class Model:
     def start(self, now):
         """Issue the first instruction of a batch in cycle ``now``."""
         vectors = self.waiting.popleft()[1]
-        threads, batch = self.threads, len(self.ends)
+        threads = self.threads
         cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
-        final = None
         for thread, vector in enumerate(vectors):
             at = now + thread + threads + 4
             for pc, (op, dst, value, fault, sends, neg, met) in enumerate(self.run(vector)):
                 word = (1, value, int(neg and thread == len(vectors) - 1), met) if sends else None
-                self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word, None)
-                if sends:
-                    final = max(final or 0, at)
+                self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads
-        self.ends.append(None if final else -3)
-        if final:
-            pins, word, _ = self.retirements[final]
-            self.retirements[final] = (pins, word, batch)
+        self.ends.append(None)
         self.issue = now + cycles
         self.idle = now + cycles + threads + 4
         self.free.append(now + cycles + 2)
@@ -172,18 +167,19 @@ class Model:
         results = self.results
         waited = self.emitted > self.taken
         if out[1] and o_ready:
-            batch = results.popleft()[2]
+            results.popleft()
             self.taken += 1
-            if batch is not None:
-                self.ends[batch] = cycle
+            if out[3]:
+                self.ends[self.ended] = cycle
+                self.ended += 1
             if self.taken == self.barrier:
                 self.barrier_end = cycle
         if out[8]:
-            pins, word, batch = self.retirements.pop(cycle)
+            pins, word = self.retirements.pop(cycle)
             self.fault |= pins[6]
             if word:
                 self.emitted += 1
-                results.append((cycle + 3, word, batch))
+                results.append((cycle + 3, word))
 
         if i_valid and out[0]:
             self.vector.append(i_data)
@@ -205,6 +201,10 @@ class Model:
 
         if self.waiting and not load_valid and self.may_start(now):
             self.start(now)
+        elif not out[6] and not waited:
+            while self.ended < len(self.ends):
+                self.ends[self.ended] = cycle
+                self.ended += 1
         busy = int(now < self.idle)
         word = NO_WORD
         if results and results[0][0] <= now:

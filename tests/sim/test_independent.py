@@ -63,6 +63,7 @@ class Traffic:
         ]
         self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
+        self.marked = rng.random() < 0.95  # whether programs mark their last output
         self.script, self.mode = [], "free"
 
     # Programs
@@ -122,7 +123,7 @@ class Traffic:
         return there, [*back, self.encode(page.CHECK)]
 
     def program(self):
-        """A program that has one ``EMIT`` with ``neg``, its last, and the settings that go with it."""
+        """A program, whose last ``EMIT`` alone has ``neg``, and the settings that go with it."""
         rng, model = self.rng, self.model
         self.malformed = rng.choice((0, 0, 0, 0.1, 0.3))
         most = self.fifo // model.threads
@@ -138,7 +139,7 @@ class Traffic:
             tail = rng.randint(0, room) if rng.random() < 0.3 else 0
             words = emits + [self.other() for _ in range(room - tail)]
             rng.shuffle(words)
-        self.words = [*words, self.emit(1), *(self.other() for _ in range(tail))]
+        self.words = [*words, self.emit(int(self.marked)), *(self.other() for _ in range(tail))]
         self.end, self.outputs = len(words), outputs
         return [
             *((page.PROGRAM, address, word) for address, word in enumerate(self.words)),
@@ -167,9 +168,9 @@ class Traffic:
 
     def load_some(self):
         """One of the loads in mid-stream. ``steady``: offered in every cycle, so that no batch starts before all is
-        written; ``alone``: no vector is offered meanwhile."""
+        written; ``alone``: no vector is offered meanwhile. Programs without a mark stay what they are."""
         rng, model = self.rng, self.model
-        kind = rng.randrange(8)
+        kind = rng.randrange(8 if self.marked else 3)
         mode = "free"
         if kind == 0:
             script = [(page.WEIGHTS, rng.randrange(len(model.memories[page.WEIGHTS])), self.element())]
@@ -228,8 +229,7 @@ class Traffic:
             noise = getrandbits(8)
             i_data, i_last = getrandbits(model.bits), noise & 1
             i_valid = 0
-            alone = self.mode == "alone" or (self.mode == "steady alone" and settings[page.LAST_INPUT])
-            if random() < offers and settings[page.LAST_INPUT] is not None and not alone:
+            if random() < offers and settings[page.LAST_INPUT] is not None and "alone" not in self.mode:
                 i_valid = 1
                 i_data = self.element()
                 if len(model.vector) == settings[page.LAST_INPUT]:
