@@ -1,10 +1,11 @@
 """2,000 random runs of the core against a model that was written from ``docs/isa.md`` alone: every pin of every cycle.
 
-The traffic of a run is made in closed loop with the model (a source sees the model's ``ready``), written down as rows of
-input pins, and played to the simulated core.
+The traffic of a run is made in closed loop with the model (a source sees the model's ``ready``), written down as rows
+of input pins, and played to the simulated core.
 """
 
 import importlib.util
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from skinny.model.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.play import OUTPUTS, Player
+from skinny.sim.play import INPUTS, OUTPUTS, Player
 
 spec = importlib.util.spec_from_file_location("independent", Path(__file__).with_name("independent.py"))
 page = importlib.util.module_from_spec(spec)
@@ -57,10 +58,8 @@ class Traffic:
         ring, width, threads, depth, inputs, weights, self.fifo, attention, check, _ = core
         self.rng = rng = Random(seed)
         self.model = page.Model(ring, width, threads, depth, inputs, weights, attention, check)
-        self.pins = [
-            page.bits(max(depth, weights, width, 3)),
-            max(sum(self.model.fields), self.model.bits, page.bits(depth), page.bits(inputs), 3),
-        ]
+        self.address_bits = max(self.model.address_bits)
+        self.load_bits = max(*self.model.data_bits, *self.model.settings_bits)
         self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
         self.marked = rng.random() < 0.95  # whether programs mark their last output
@@ -199,71 +198,61 @@ class Traffic:
     # Cycles
 
     def rows(self):
-        """Rows of input pins, and of the output pins that the model expects."""
-        rng, model, getrandbits = self.rng, self.model, self.rng.getrandbits
-        random = rng.random
-        address_bits, data_bits = self.pins
+        """Rows of input pins, and of the output pins that the model expects. The first is a reset."""
+        rng, model = self.rng, self.model
+        random, noise = rng.random, rng.getrandbits
         settings = model.memories[page.SETTINGS]
         resets = rng.choice((0, 0, 0, 0.005, 0.02))
         loads = rng.choice((0, 0.005, 0.02))
         reloads = rng.choice((0, 0.05, 0.3))  # while results wait
         early = rng.choice((0, 0.1, 0.5))
-        offers = takes = writes = 1.0
-        rows, expected = [(1, *map(getrandbits, (1, model.bits, 1, 1)), 0, *map(getrandbits, (2, address_bits, data_bits)))], []
-        expected.append(model.step(rows[0]))
-        self.load_all()
         left = 0
-        for _ in range(CYCLES - 1):
-            out = model.out
+        rows, expected = [], []
+        self.load_all()
+        for cycle in range(CYCLES):
             if not left:
                 left = rng.randint(1, 60)
                 offers, takes, writes = (rng.choice((0, 0.1, 0.5, 0.9, 1, 1)) for _ in range(3))
-                writes = max(writes, 0.1)
             left -= 1
+            load_ready = model.out[5]
             if not self.script:
                 self.mode = "free"
-                if random() < (reloads if model.results and out[5] else loads):
+                if random() < (reloads if model.results and load_ready else loads):
                     self.load_some()
 
-            reset = random() < resets
-            noise = getrandbits(8)
-            i_data, i_last = getrandbits(model.bits), noise & 1
-            i_valid = 0
+            reset = int(not cycle or random() < resets)
+            i_valid, i_data, i_last = 0, noise(model.bits), noise(1)
             if random() < offers and settings[page.LAST_INPUT] is not None and "alone" not in self.mode:
-                i_valid = 1
-                i_data = self.element()
+                i_valid, i_data = 1, self.element()
                 if len(model.vector) == settings[page.LAST_INPUT]:
                     i_last = int(random() < early)
-            space, address, data = noise >> 1 & 3, getrandbits(address_bits), getrandbits(data_bits)
-            load_valid = 0
-            if self.script and not reset and ("steady" in self.mode or random() < writes):
+
+            load_valid, space, address, data = 0, noise(2), noise(self.address_bits), noise(self.load_bits)
+            if self.script and not reset and ("steady" in self.mode or random() < max(writes, 0.1)):
                 load_valid = 1
                 space, low, value = self.script[-1]
                 size = model.settings_bits[low] if space == page.SETTINGS else model.data_bits[space]
                 address = address >> model.address_bits[space] << model.address_bits[space] | low
                 data = data >> size << size | value
-                if out[5]:
+                if load_ready:
                     self.script.pop()
-            o_ready = random() < takes
-            row = (int(reset), i_valid, i_data, i_last, int(o_ready), load_valid, space, address, data)
+
+            row = (reset, i_valid, i_data, i_last, int(random() < takes), load_valid, space, address, data)
             rows.append(row)
             expected.append(model.step(row))
-        return rows, expected
+        return np.array(rows, dtype=np.uint64), np.array(expected, dtype=np.uint64)
 
 
-def first_difference(rows, expected, seen):
-    """Cycle, pin, expected and seen value of the first difference; data pins mean nothing while their ``valid`` is low,
-    and nothing does before the first reset."""
-    expected = np.array(expected, dtype=np.uint64)
+def first_difference(expected, seen):
+    """Cycle, pin, expected and seen value of the first difference. Data pins mean nothing while their ``valid`` is low,
+    and nothing does in the first cycle, before the reset."""
     seen = seen.copy()
-    seen[seen[:, OUTPUTS.index("o_valid")] == 0, 2:5] = 0
-    seen[seen[:, OUTPUTS.index("retire_valid")] == 0, 9:] = 0
+    seen[seen[:, OUTPUTS.index("o_valid")] == 0, OUTPUTS.index("o_data") : OUTPUTS.index("o_fault") + 1] = 0
+    seen[seen[:, OUTPUTS.index("retire_valid")] == 0, OUTPUTS.index("retire_thread") :] = 0
     seen[0] = expected[0]
-    places = np.argwhere(expected != seen)
-    if not len(places):
-        return None
-    cycle, pin = places[0]
-    return int(cycle), OUTPUTS[pin], int(expected[cycle, pin]), int(seen[cycle, pin])
+    for cycle, pin in np.argwhere(expected != seen)[:1]:
+        return int(cycle), OUTPUTS[pin], int(expected[cycle, pin]), int(seen[cycle, pin])
+    return None
 
 
 @pytest.mark.parametrize("number", range(len(CORES)), ids=map(name_of, CORES))
@@ -272,7 +261,34 @@ def test_every_pin_follows_the_page(number):
     player = Player(config_of(core))
     for seed in range(number, RUNS, len(CORES)):
         rows, expected = Traffic(core, seed).rows()
-        found = first_difference(rows, expected, player.play(np.array(rows, dtype=np.uint64)))
-        if found:
+        if found := first_difference(expected, player.play(rows)):
             cycle, pin, want, got = found
             pytest.fail(f"run {seed} of {core}: {pin} is {got} in cycle {cycle}, the page says {want}")
+
+
+def test_the_traffic_meets_everything():
+    met = Counter()
+    for seed in range(RUNS // 10):
+        rows, expected = Traffic(CORES[seed % len(CORES)], seed).rows()
+        pins = dict(zip((*INPUTS, *OUTPUTS), np.hstack([rows, expected]).T, strict=True))
+        op = np.where(pins["retire_valid"], pins["retire_op"], 8)
+        high = {name: pin == 1 for name, pin in pins.items()}
+        taken, written = high["o_valid"] & high["o_ready"], high["load_valid"] & high["load_ready"]
+        events = {
+            "reset while busy": high["rst"] & high["busy"],
+            "reset while a result waits": high["rst"] & high["o_valid"],
+            "word lost in a reset": high["rst"] & high["i_valid"] & high["i_ready"],
+            "word waits for a buffer": high["i_valid"] & ~high["i_ready"],
+            "result waits": high["o_valid"] & ~high["o_ready"],
+            "load waits": high["load_valid"] & ~high["load_ready"],
+            "write while a result waits": written & high["o_valid"] & ~high["o_ready"],
+            "write while a result is taken": written & taken,
+            "write clears the fault": written[:-1] & high["fault"][:-1] & ~high["fault"][1:],
+            "write leaves the fault": written[:-1] & high["fault"][:-1] & high["fault"][1:],
+            "last result with fault": taken & high["o_last"] & high["o_fault"],
+            "last result without fault": taken & high["o_last"] & ~high["o_fault"],
+            **{f"operation {n} with fault": (op == n) & high["retire_fault"] for n in range(8)},
+            **{f"operation {n} without fault": (op == n) & ~high["retire_fault"] for n in range(1, 8)},
+        }
+        met.update({name: int(cycles.sum()) for name, cycles in events.items()})
+    assert {name: count for name, count in met.items() if count < 20} == {}
