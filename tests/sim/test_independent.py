@@ -101,9 +101,10 @@ class Traffic:
         return self.step(rng.choice(self.ops))
 
     def emit(self, neg, flag=None):
-        """An ``EMIT``, malformed now and then."""
-        bad = self.rng.random() < self.malformed / 2
-        return self.encode(page.EMIT, neg, flag, None if bad else self.rng.randrange(self.model.width))
+        """An ``EMIT``, malformed now and then where there are numbers without a register."""
+        width, every = self.model.width, 1 << page.bits(self.model.width)
+        bad = every > width and self.rng.random() < self.malformed
+        return self.encode(page.EMIT, neg, flag, self.rng.randrange(*((width, every) if bad else (0, width))))
 
     def undone(self, room):
         """At most ``room`` steps, and their inverse with a check. The accumulator is built anew for each use."""
