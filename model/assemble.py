@@ -94,11 +94,12 @@ class Image:
     def loads(self) -> Iterator[Load]:
         """The writes that put the image into a core over its load port."""
         for space, words in (
-            (Space.PROGRAM, self.words),
-            (Space.WEIGHTS, self.weights),
-            (Space.START, self.start),
+            (Space.PROGRAM, self.words.tolist()),
+            # Words that name no weight read the first one, and the guard judges what they read.
+            (Space.WEIGHTS, self.weights.tolist() or [0]),
+            (Space.START, self.start.tolist()),
         ):
-            for address, data in enumerate(words.tolist()):
+            for address, data in enumerate(words):
                 yield Load(space, address, data)
         for setting, value in self.settings.items():
             yield Load(Space.SETTINGS, int(setting), value)

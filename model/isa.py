@@ -127,6 +127,11 @@ class CoreConfig:
         return self.lanes if isinstance(self.ring, Boolean) else self.ring.bits
 
     @property
+    def inferences(self) -> int:
+        """Inferences of a vector of hardware words."""
+        return self.lanes if isinstance(self.ring, Boolean) else 1
+
+    @property
     def fields(self) -> dict[str, int]:
         """The program word: bits of each field, least significant first."""
         register = index_bits(self.width)

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from skinny.hdl.engine import component
 from skinny.hdl.export import TOP, to_verilog
 from skinny.hdl.layout import retire_port
@@ -25,7 +26,7 @@ from skinny.model.segments import EngineConfig, EngineImage
 from .build import build_library
 from .check import RESULT, RETIRE, Record, Stimulus
 
-__all__ = ["BulkCore", "harness"]
+__all__ = ["BulkCore", "harness", "load_columns"]
 
 #: Cycles without an end in sight after which a core is taken to hang, beyond what the stimulus itself needs.
 PATIENCE = 10_000
@@ -38,6 +39,12 @@ def harness(config: CoreConfig | EngineConfig, *, rom: bool = False, public: boo
     lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
     lines += ["#define ROM\n"] * rom + ['#define PUBLIC\n#include "verilated_syms.h"\n'] * public
     return "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
+
+
+def load_columns(image: Image | EngineImage) -> tuple[NDArray[Any], ...]:
+    """Space, address and data of the writes that load ``image``, as the harness takes them."""
+    items = np.array([(int(item.space), item.address, item.data) for item in image.loads()], dtype=np.uint64)
+    return tuple(np.ascontiguousarray(items[:, n].astype(kind)) for n, kind in enumerate(("u1", "u4", "u8")))
 
 
 class _Stats(ctypes.Structure):
@@ -105,13 +112,13 @@ class BulkCore:
 
     def load(self, image: Image | EngineImage) -> None:
         """Write ``image`` at the load port."""
-        items = np.array([(int(item.space), item.address, item.data) for item in image.loads()], dtype=np.uint64)
-        space, address, data = (np.ascontiguousarray(items[:, n].astype(t)) for n, t in enumerate(("u1", "u4", "u8")))
+        columns = load_columns(image)
+        count = len(columns[0])
         done = self.library.skinny_load(
-            self.handle, space.ctypes.data, address.ctypes.data, data.ctypes.data, len(items), len(items) + PATIENCE
+            self.handle, *(column.ctypes.data for column in columns), count, count + PATIENCE
         )
-        if done != len(items):
-            raise CheckError(f"the load port took {done} of {len(items)} words")
+        if done != count:
+            raise CheckError(f"the load port took {done} of {count} words")
 
     def flip(self, register: str, bit: int, cycle: int, scope: str = "core.datapath") -> None:
         """Let bit ``bit`` of a register of the datapath be flipped when cycle ``cycle`` of the next run begins."""

@@ -1,20 +1,15 @@
-// Single-event upsets. Follows harness.cpp in the same unit. One run without upsets is recorded with snapshots of all
+// Single-event upsets. Follows harness.cpp and state.cpp in the same unit. One run without upsets is recorded with snapshots of all
 // state; each upset starts from the snapshot before it and ends as soon as its outcome is known: the receiver met
 // something, or the core is back in a state that it also has without the upset.
 #include <vector>
 
 namespace {
 
-struct Element {
-    uint8_t* at;
-    int64_t bytes;
-};
-
 // Rows are laid out like FLIP in faults.py.
 struct Flip {
     int64_t cycle;
     uint32_t element, byte;
-    uint8_t mask, outcome, unused[6];
+    uint8_t mask, outcome, recovered, unused[5];
     int64_t when;
 };
 
@@ -27,6 +22,14 @@ struct Stimulus {
     const uint64_t* data;
     const uint8_t *ends, *matters;
     int64_t word_count, result_count;
+};
+
+// What is written at the load port.
+struct Loads {
+    const uint8_t* space;
+    const uint32_t* address;
+    const uint64_t* data;
+    int64_t count;
 };
 
 // Source and receiver. The receiver trusts a batch when its `last` word is taken: by then no word had `fault` set, the
@@ -76,21 +79,12 @@ Outcome step(Core& core, const Stimulus& s, Outside& outside, int64_t cycle) {
 
 extern "C" {
 
-// Where an element of state is; 0 bytes when there is none of that name.
-int64_t skinny_element(void* handle, const char* scope, const char* name, Element* element) {
-    const VerilatedScope* const found = static_cast<Core*>(handle)->context.scopeFind(scope);
-    VerilatedVar* const variable = found ? found->varFind(name) : nullptr;
-    if (!variable) return 0;
-    element->at = static_cast<uint8_t*>(variable->datap());
-    element->bytes = variable->entSize();
-    for (const auto& range : variable->unpackedRanges()) element->bytes *= range.elements();
-    return element->bytes;
-}
-
 // Runs all `flips` and leaves the core as it was. `quiet` cycles are enough for the run without upsets, `limit` is when
-// the receiver gives up. Returns the outcome of the run without upsets, which must be MASKED.
+// the receiver gives up. After each flip the receiver resets, loads and sends everything again, and it is noted whether
+// that gave the right results, unless `loads` is null. Returns the outcome of the run without upsets, which must be
+// MASKED.
 int64_t skinny_upsets(void* handle, const Element* elements, int64_t element_count, const Stimulus* stimulus,
-                      int64_t stride, int64_t quiet, int64_t limit, Flip* flips, int64_t count) {
+                      int64_t stride, int64_t quiet, int64_t limit, const Loads* loads, Flip* flips, int64_t count) {
     Core& core = *static_cast<Core*>(handle);
     const Stimulus& s = *stimulus;
     int64_t size = 0;
@@ -120,6 +114,18 @@ int64_t skinny_upsets(void* handle, const Element* elements, int64_t element_cou
         return true;
     };
 
+    const auto recovers = [&] {
+        core.top.i_valid = core.top.o_ready = 0;
+        skinny_reset(handle);
+        // A core that nothing runs on takes a word every cycle.
+        if (skinny_load(handle, loads->space, loads->address, loads->data, loads->count, loads->count) != loads->count)
+            return false;
+        Outside outside;
+        for (int64_t cycle = 0; cycle < quiet; ++cycle)
+            if (step(core, s, outside, cycle)) return false;
+        return outside.taken == s.result_count;
+    };
+
     Outside outside;
     for (int64_t cycle = 0; cycle < quiet; ++cycle) {
         if (cycle % stride == 0) save(outside);
@@ -142,6 +148,7 @@ int64_t skinny_upsets(void* handle, const Element* elements, int64_t element_cou
         }
         flip.outcome = cycle == limit ? TIMEOUT : outcome;
         flip.when = cycle;
+        if (loads) flip.recovered = recovers();
     }
     restore(0);
     return MASKED;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,24 +16,25 @@ from skinny.model.assemble import Image
 from skinny.model.cycles import schedule
 from skinny.model.errors import CheckError
 from skinny.model.isa import Op
-from skinny.model.rings import Boolean
 
 from .build import build_library
-from .bulk import BulkCore, harness
-from .check import Stimulus, expect, random_elements
-from .state import MEMORIES, expose
+from .bulk import BulkCore, harness, load_columns
+from .check import Stimulus, expect
+from .generate import random_vectors
+from .state import MEMORIES, Element, State, expose, state_text
 
-__all__ = ["FLIP", "OUTCOMES", "Campaign", "Upsets", "campaign"]
+__all__ = ["FLIP", "OUTCOMES", "Campaign", "Upsets", "campaign", "draw_bits"]
 
 #: What becomes of an upset, as the harness numbers it. ``masked``: all results right, nothing raised; ``detected``:
 #: ``fault`` was raised before a wrong batch was trusted; ``timeout``: likewise, but seen only by a word that is missing
 #: or one too many; ``wrong``: a batch with a wrong word was trusted.
 OUTCOMES = ("masked", "detected", "timeout", "wrong")
-#: An upset, as the harness reads and completes it: ``byte`` and ``mask`` within an element.
+#: An upset, as the harness reads and completes it: ``byte`` and ``mask`` within an element; ``recovered``: after it,
+#: reset, load and the same vectors again gave right results.
 FLIP = np.dtype(
     [
         *(("cycle", "i8"), ("element", "u4"), ("byte", "u4"), ("mask", "u1")),
-        *(("outcome", "u1"), ("", "V6"), ("when", "i8")),
+        *(("outcome", "u1"), ("recovered", "u1"), ("", "V5"), ("when", "i8")),
     ]
 )
 #: Batches of a run; the upset hits the second, so that the core is busy with others before and after.
@@ -44,8 +45,8 @@ ROUND = 2000
 STRIDE, ROOM = 16, 1 << 28
 
 
-class _Element(ctypes.Structure):
-    _fields_ = [("at", ctypes.c_void_p), ("bytes", ctypes.c_int64)]
+class _Loads(ctypes.Structure):
+    _fields_ = [*((name, ctypes.c_void_p) for name in ("space", "address", "data")), ("count", ctypes.c_int64)]
 
 
 class _Stimulus(ctypes.Structure):
@@ -63,29 +64,21 @@ class Upsets:
         self.image = image
         config = image.config
         verilog, self.elements = expose(to_verilog(Core(config)), config.width)
-        text = harness(config, public=True) + (Path(__file__).parent / "faults.cpp").read_text()
+        text = harness(config, public=True) + state_text("Core") + (Path(__file__).parent / "faults.cpp").read_text()
         self._core = BulkCore(config, path=build_library(verilog, TOP, text))
         self._core.load(image)
-        self._places = (_Element * len(self.elements))()
-        for element, place in zip(self.elements, self._places, strict=True):
-            if not self._call("element", element.scope.encode(), element.name.encode(), ctypes.byref(place)):
-                raise KeyError(f"there is no {element.name} in {element.scope}")
-
-    def _call(self, name: str, *arguments: Any) -> int:
-        function = getattr(self._core.library, f"skinny_{name}")
-        function.restype = ctypes.c_int64
-        return int(function(self._core.handle, *arguments))
+        self._state = State(self._core.library, self._core.handle, self.elements)
 
     def flip(self, element: int, word: int, bit: int, cycle: int) -> Any:
         """A row of :data:`FLIP`: bit ``bit`` of word ``word`` of an element, when ``cycle`` begins."""
         row = np.zeros((), dtype=FLIP)
-        size = self._places[element].bytes // self.elements[element].words
         row["cycle"], row["element"] = cycle, element
-        row["byte"], row["mask"] = word * size + bit // 8, 1 << bit % 8
+        row["byte"], row["mask"] = self._state.locate(element, word, bit)
         return row
 
-    def run(self, stimulus: Stimulus, flips: NDArray[Any]) -> NDArray[Any]:
-        """``flips`` with their outcomes. Raises :exc:`CheckError` when the core fails without them."""
+    def run(self, stimulus: Stimulus, flips: NDArray[Any], recover: bool = False) -> NDArray[Any]:
+        """``flips`` with their outcomes and, with ``recover``, whether the core recovers. Raises :exc:`CheckError` when
+        the core fails without them."""
         expected = expect(stimulus, trace=False)
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
@@ -101,17 +94,23 @@ class Upsets:
             matters.astype(np.uint8),
         )
         given = _Stimulus(*(column.ctypes.data for column in columns), len(words), stimulus.results)
+        items = load_columns(image)
+        loads = _Loads(*(column.ctypes.data for column in items), len(items[0]))
         flips = np.ascontiguousarray(flips)
+        places = self._state.places
         quiet = expected.cycles + 2 * image.config.threads + 8
-        stride = max(STRIDE, -(-quiet * sum(place.bytes for place in self._places) // ROOM))
-        outcome = self._call(
-            "upsets",
-            self._places,
-            ctypes.c_int64(len(self._places)),
+        stride = max(STRIDE, -(-quiet * sum(place.bytes for place in places) // ROOM))
+        upsets = self._core.library.skinny_upsets
+        upsets.restype = ctypes.c_int64
+        outcome = upsets(
+            self._core.handle,
+            places,
+            ctypes.c_int64(len(places)),
             ctypes.byref(given),
             ctypes.c_int64(stride),
             ctypes.c_int64(quiet),
             ctypes.c_int64(2 * quiet),
+            ctypes.byref(loads) if recover else None,
             ctypes.c_void_p(flips.ctypes.data),
             ctypes.c_int64(len(flips)),
         )
@@ -123,10 +122,11 @@ class Upsets:
 @dataclass(frozen=True, eq=False)
 class Campaign:
     """Upsets with their outcomes; ``place`` and ``word`` (the program word that was issued when the bit was flipped)
-    of each."""
+    of each, and whether reset, load and the same vectors again gave right results (if that was tried)."""
 
     image: Image
     outcome: NDArray[np.uint8]
+    recovered: NDArray[np.bool_]
     place: NDArray[Any]
     word: NDArray[np.int64]
 
@@ -144,40 +144,43 @@ class Campaign:
         return np.isin(self.place, MEMORIES)
 
 
-def campaign(image: Image, count: int, seed: int, progress: Callable[[int], None] = lambda done: None) -> Campaign:
-    """``count`` upsets of registers and ``count`` of memories, a quarter each, at bits and cycles that are chosen
-    evenly from the second of four batches. ``progress`` is told how many are done."""
+def campaign(
+    image: Image, count: int, seed: int, progress: Callable[[int], None] = lambda done: None, *, recover: bool = False
+) -> Campaign:
+    """``count`` upsets of registers and ``count`` of memories, a quarter each, in cycles of the second of four batches.
+    No bit is flipped twice before every bit of its kind was flipped once. ``progress`` is told how many are done."""
     upsets = Upsets(image)
     config = image.config
     rng = np.random.default_rng(seed)
-    sizes = np.array([element.bits * element.words for element in upsets.elements])
     places = np.array([element.place for element in upsets.elements])
     groups = [(~np.isin(places, MEMORIES), count), *((places == memory, -(-count // 4)) for memory in MEMORIES)]
-    chosen = np.concatenate(
-        [rng.choice(len(sizes), wanted, p=np.where(group, sizes, 0) / sizes[group].sum()) for group, wanted in groups]
-    )
+    chosen = np.concatenate([draw_bits(rng, upsets.elements, np.flatnonzero(group), n) for group, n in groups])
     rng.shuffle(chosen)
     parts = []
     for first in range(0, len(chosen), ROUND):
         stimulus = _stimulus(rng, image)
         starts = schedule(image, stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
         part = chosen[first : first + ROUND]
-        flips = np.concatenate(
-            [
-                upsets.flip(
-                    number,
-                    int(rng.integers(upsets.elements[number].words)),
-                    int(rng.integers(upsets.elements[number].bits)),
-                    int(rng.integers(starts[1], starts[2])),
-                )[None]
-                for number in part.tolist()
-            ]
-        )
-        flips = upsets.run(stimulus, flips)
+        cycles = rng.integers(starts[1], starts[2], len(part))
+        flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(part.tolist(), cycles.tolist(), strict=True)])
+        flips = upsets.run(stimulus, flips, recover)
         words = np.minimum((flips["cycle"] - starts[1]) // config.threads, len(image) - 1)
-        parts.append((flips["outcome"], places[part], words))
+        parts.append((flips["outcome"], flips["recovered"].astype(bool), places[part[:, 0]], words))
         progress(first + len(part))
     return Campaign(image, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def draw_bits(
+    rng: np.random.Generator, elements: Sequence[Element], among: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """``count`` rows ``(element, word, bit)`` of the elements ``among``: each bit as often as every other, or once
+    more."""
+    bits = np.array([elements[number].bits for number in among])
+    ends = np.cumsum([elements[number].bits * elements[number].words for number in among])
+    whole, rest = divmod(count, int(ends[-1]))
+    flat = np.concatenate([np.tile(np.arange(ends[-1]), whole), rng.choice(ends[-1], rest, replace=False)])
+    place = np.searchsorted(ends, flat, side="right")
+    return np.stack([among[place], *np.divmod(flat - np.append(0, ends)[place], bits[place])], axis=1)
 
 
 def _stimulus(rng: np.random.Generator, image: Image) -> Stimulus:
@@ -185,8 +188,7 @@ def _stimulus(rng: np.random.Generator, image: Image) -> Stimulus:
     config = image.config
     sizes = [config.threads] * BATCHES
     sizes[2] = int(rng.integers(1, config.threads + 1))
-    lanes = config.lanes if isinstance(config.ring, Boolean) else 1
-    vectors = config.pack(random_elements(rng, config.ring, (sum(sizes) * lanes, image.vector)))
+    vectors = random_vectors(rng, image, sum(sizes))
     plain = Stimulus(image, vectors, sizes)
     stalls = np.where(rng.random(plain.results) < 0.25, rng.integers(1, 8, plain.results), 0)
     return Stimulus(image, vectors, sizes, stalls=stalls)

@@ -1,17 +1,20 @@
-"""Random programs that use all a core has: every kind of scalar, several outputs, restarts."""
+"""Random programs that use all a core has (every kind of scalar, several outputs, restarts), and vectors for them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 import numpy as np
-from skinny.model.isa import CoreConfig
+from skinny.model.assemble import Image
+from skinny.model.fold import run_image
+from skinny.model.isa import CoreConfig, Words
 from skinny.model.program import Columns, Form, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint
+from skinny.model.segments import EngineImage
 
 from .check import random_elements
 
-__all__ = ["random_program"]
+__all__ = ["golden_words", "random_program", "random_vectors"]
 
 
 def random_program(
@@ -47,3 +50,15 @@ def random_program(
             for n, at in enumerate(places)
         ),
     )
+
+
+def random_vectors(rng: np.random.Generator, image: Image | EngineImage, count: int) -> Words:
+    """``count`` vectors for ``image``, spread over the whole ring."""
+    config = image.config
+    return config.pack(random_elements(rng, config.ring, (count * config.inferences, image.vector)))
+
+
+def golden_words(image: Image | EngineImage, vectors: Words) -> Words:
+    """What the golden model makes of ``vectors``: hardware words of shape ``(vectors, outputs)``."""
+    config = image.config
+    return config.pack(run_image(image, config.unpack(vectors, len(vectors) * config.inferences)))

@@ -65,7 +65,13 @@ struct Core {
 extern "C" {
 
 void* skinny_open() { return new Core; }
-void skinny_close(void* handle) { delete static_cast<Core*>(handle); }
+
+// Scopes of a design unregister from the context of the thread, which is that of the design that was made last.
+void skinny_close(void* handle) {
+    Core* const core = static_cast<Core*>(handle);
+    Verilated::threadContextp(&core->context);
+    delete core;
+}
 
 void skinny_reset(void* handle) {
     Core& core = *static_cast<Core*>(handle);

@@ -32,6 +32,9 @@ struct Board {
     int sampled = 0;
     uint32_t shifted = 0;
     Noise to_board, to_host;
+    int64_t flip_cycle = -1;
+    uint8_t* flip_byte = nullptr;
+    uint8_t flip_mask = 0;
 
     explicit Board(double bit) : bit(bit) {
         top.clk = 0;
@@ -68,6 +71,7 @@ struct Board {
     }
 
     int step() {
+        if (cycle == flip_cycle) *flip_byte ^= flip_mask;
         top.rx = line() != to_board();
         top.clk = 1;
         top.eval();
@@ -83,7 +87,14 @@ struct Board {
 extern "C" {
 
 void* board_open(double bit) { return new Board(bit); }
-void board_close(void* handle) { delete static_cast<Board*>(handle); }
+
+// Scopes of a design unregister from the context of the thread, which is that of the design that was made last.
+void board_close(void* handle) {
+    Board* const board = static_cast<Board*>(handle);
+    Verilated::threadContextp(&board->context);
+    delete board;
+}
+
 int64_t board_cycles(void* handle) { return static_cast<Board*>(handle)->cycle; }
 
 void board_write(void* handle, const uint8_t* bytes, int64_t count) {
@@ -112,5 +123,13 @@ void board_disturb(void* handle, uint64_t seed, uint32_t chance, uint32_t longes
     Board& board = *static_cast<Board*>(handle);
     board.to_board = Noise{seed, chance, longest};
     board.to_host = Noise{seed + 1, chance, longest};
+}
+
+// Cycle `cycle` begins with the bits `mask` of a byte of state flipped.
+void board_flip(void* handle, uint8_t* byte, uint8_t mask, int64_t cycle) {
+    Board& board = *static_cast<Board*>(handle);
+    board.flip_byte = byte;
+    board.flip_mask = mask;
+    board.flip_cycle = cycle;
 }
 }

@@ -16,6 +16,7 @@ from skinny.model.assemble import Image
 from skinny.model.link import Device
 
 from .build import build_library
+from .state import State, expose, state_text
 
 __all__ = ["SimulatedBoard"]
 
@@ -34,6 +35,7 @@ def _library(path: Path) -> ctypes.CDLL:
         ("run", [handle, integer], ctypes.c_int32),
         ("reset", [handle, integer], None),
         ("disturb", [handle, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32], None),
+        ("flip", [handle, ctypes.c_void_p, ctypes.c_uint8, integer], None),
     ):
         function = getattr(library, f"board_{name}")
         function.argtypes, function.restype = arguments, result
@@ -42,17 +44,29 @@ def _library(path: Path) -> ctypes.CDLL:
 
 class SimulatedBoard:
     """``divisor`` are the board's cycles a bit, ``bit`` the host's (the same by default). Time is that of the board's
-    clock. With ``image`` that is what the core holds from the beginning."""
+    clock. With ``image`` that is what the core holds from the beginning. ``exposed``: there is ``state``, all registers
+    and memories of the board, and bits of it can be flipped."""
 
     def __init__(
-        self, device: Device, image: Image | None = None, *, divisor: int = 4, bit: float | None = None
+        self,
+        device: Device,
+        image: Image | None = None,
+        *,
+        divisor: int = 4,
+        bit: float | None = None,
+        exposed: bool = False,
     ) -> None:
         verilog = to_verilog(LinkedCore(device, image, divisor), TOP)
         harness = (Path(__file__).parent / "linked.cpp").read_text()
+        if exposed:
+            verilog, elements = expose(verilog, device.config.width)
+            harness += state_text("Board")
         self._library = _library(build_library(verilog, TOP, harness))
         self._board = ctypes.c_void_p(self._library.board_open(divisor if bit is None else bit))
         self._clock = device.clock
         weakref.finalize(self, self._library.board_close, self._board)
+        if exposed:
+            self.state = State(self._library, self._board, elements)
         self.reset()
 
     @property
@@ -77,3 +91,9 @@ class SimulatedBoard:
         """From now on, in each cycle and each direction, the line is inverted with this chance for 1 to ``longest``
         cycles."""
         self._library.board_disturb(self._board, seed, round(chance * (1 << 32)), longest)
+
+    def flip(self, element: int, word: int, bit: int, cycle: int) -> None:
+        """Let cycle ``cycle`` begin with bit ``bit`` of word ``word`` of an element of the state flipped. One flip can
+        be waiting at a time."""
+        byte, mask = self.state.locate(element, word, bit)
+        self._library.board_flip(self._board, self.state.places[element].at + byte, mask, cycle)

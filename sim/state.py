@@ -1,11 +1,17 @@
-"""Every bit of state of an exported core: its registers and memories, found in the Verilog and made reachable."""
+"""Every bit of state of an exported design: its registers and memories, found in the Verilog and made reachable."""
 
 from __future__ import annotations
 
+import ctypes
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["MEMORIES", "PLACES", "Element", "expose"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MEMORIES", "PLACES", "Element", "Place", "State", "expose", "state_text"]
 
 MODULE = re.compile(r"^module (\S+) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)
 #: Registers, and words of a memory with their index, are what a clocked block assigns.
@@ -82,3 +88,48 @@ def _place(scope: str, name: str, memory: bool, width: int) -> str:
         name = f"sum_{register[2]}"
     path = f"{scope}.{name}{'[]' * memory}"
     return next(place for pattern, place in _PATTERNS if re.search(pattern, path))
+
+
+class Place(ctypes.Structure):
+    """Where the simulator keeps an element."""
+
+    _fields_ = [("at", ctypes.c_void_p), ("bytes", ctypes.c_int64)]
+
+
+def state_text(device: str) -> str:
+    """The C++ text that a harness whose handles are pointers to ``device`` needs for :class:`State`."""
+    return f"#define DEVICE {device}\n" + (Path(__file__).parent / "state.cpp").read_text()
+
+
+class State:
+    """The ``elements`` (see :func:`expose`) of a simulated design, in the memory of this process. ``library`` was built
+    with :func:`state_text`, ``handle`` is the design. Raises :exc:`KeyError` when the simulator lacks an element."""
+
+    def __init__(self, library: ctypes.CDLL, handle: ctypes.c_void_p, elements: Sequence[Element]) -> None:
+        self.elements = elements
+        self.places = (Place * len(elements))()
+        self._handle = handle
+        self._settle = library.state_settle
+        self._settle.argtypes, self._settle.restype = [ctypes.c_void_p], None
+        find = library.state_find
+        find.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(Place)]
+        find.restype = ctypes.c_int64
+        for element, place in zip(elements, self.places, strict=True):
+            if not find(handle, element.scope.encode(), element.name.encode(), ctypes.byref(place)):
+                raise KeyError(f"there is no {element.name} in {element.scope}")
+
+    def locate(self, element: int, word: int, bit: int) -> tuple[int, int]:
+        """The byte of an element that holds bit ``bit`` of word ``word``, and the bit's mask in it."""
+        size = self.places[element].bytes // self.elements[element].words
+        return word * size + bit // 8, 1 << bit % 8
+
+    def randomise(self, rng: np.random.Generator) -> None:
+        """Fill every register and memory with random bits, as they may be when power comes on."""
+        for element, place in zip(self.elements, self.places, strict=True):
+            held = (ctypes.c_uint8 * place.bytes).from_address(place.at)
+            view: NDArray[np.uint8] = np.frombuffer(held, dtype=np.uint8).reshape(element.words, -1)
+            # The simulator relies on it that bits beyond the element are zero.
+            beyond = 8 * np.arange(view.shape[1]) - element.bits
+            masks = np.where(beyond >= 0, 0, 0xFF >> np.clip(beyond + 8, 0, 8)).astype(np.uint8)
+            view[:] = rng.integers(0, 256, view.shape, dtype=np.uint8) & masks
+        self._settle(self._handle)
