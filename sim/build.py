@@ -181,16 +181,16 @@ def _build(
     return cached(parts, make) / product
 
 
-def build_library(verilog: str, top: str, harness: str, *, public: bool = False) -> Path:
+def build_library(verilog: str, top: str, harness: str, *, public: bool = False, level: str = "-O3") -> Path:
     """A shared library of the verilated module and the C++ text ``harness``. ``public`` makes every register
-    reachable by name, at a cost in speed."""
+    reachable by name, at a cost in speed. ``level`` is the compiler's."""
     return _build(
         "library",
         {f"{top}.v": verilog},
         top,
         "core.so",
         verilate=["-O3", "--x-assign", "fast", "--x-initial", "fast", *["--public-flat-rw"] * public],
-        compile=["-O1" if public else "-O3", TIME, "-DVM_TRACE=0"],
+        compile=["-O1" if public else level, TIME, "-DVM_TRACE=0"],
         link=["-shared"],
         extra=harness,
     )

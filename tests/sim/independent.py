@@ -1,0 +1,222 @@
+"""A model of the core that was written from ``docs/isa.md`` alone, stepped cycle by cycle.
+
+It shares nothing with the cycle model, the golden model or the RTL, not even the encoding, so that a mistake has to be
+made twice, or stand on the page, to stay hidden. What the page leaves open the model refuses: memory that was never
+written is None, and an input past the end of its vector raises ``IndexError``.
+"""
+
+from collections import deque
+
+APPLY_X, APPLY_W, APPLY_S, ATTEND, BIAS, EMIT, CHECK = range(1, 8)
+PROGRAM, WEIGHTS, START, SETTINGS = range(4)
+LAST_WORD, LAST_INPUT, BATCHES = range(3)
+NO_WORD = (0, 0, 0, 0)
+NO_RETIREMENT = (0, 0, 0, 0, 0, 0, 0)
+
+
+def bits(count):
+    """Bits of an index below ``count``."""
+    return max(1, (count - 1).bit_length())
+
+
+def arithmetic(kind, *parameters):
+    """Bits of a word, the number of elements, and ``add``, ``subtract``, ``multiply`` on words of a ring."""
+    if kind == "boolean":
+        (size,) = parameters
+        return size, 1 << size, int.__xor__, int.__xor__, int.__and__
+    if kind == "prime":
+        (p,) = parameters
+        return p.bit_length(), p, lambda a, b: (a + b) % p, lambda a, b: (a - b) % p, lambda a, b: a * b % p
+    size, frac = (*parameters, 0)[:2]
+    mask, sign = (1 << size) - 1, 1 << size - 1
+    half = 1 << frac >> 1
+
+    def multiply(a, b):
+        return ((a ^ sign) - sign) * ((b ^ sign) - sign) + half >> frac & mask
+
+    return size, 1 << size, lambda a, b: a + b & mask, lambda a, b: a - b & mask, multiply
+
+
+class Model:
+    """A core of given sizes. ``ring`` is ``("modular", bits)``, ``("fixed", bits, frac)``, ``("prime", p)`` or
+    ``("boolean", lanes)``.
+
+    ``out`` are the output pins of the present cycle; :meth:`step` takes the input pins of the same cycle.
+    """
+
+    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check):
+        self.bits, self.elements, self.add, self.subtract, self.multiply = arithmetic(*ring)
+        self.width, self.threads, self.depth, self.inputs = width, threads, depth, inputs
+        self.attention, self.check = attention, check
+        register = bits(width)
+        self.fields = (3, 1, 1, register, register, bits(inputs), bits(weights))
+        self.memories = ([None] * depth, [None] * weights, [None] * width, [None] * 3)
+        self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
+        self.data_bits = (sum(self.fields), self.bits, self.bits)
+        self.settings_bits = (bits(depth), bits(inputs), 3)
+        self.code = [None] * depth
+        self.cycle = 0
+        self.reset()
+
+    def reset(self):
+        """The state after a cycle of reset; the memories stay."""
+        self.vector, self.vectors = [], []  # words of the unfinished vector, vectors of the unfinished batch
+        self.waiting = deque()  # complete batches that have not started: (cycle of the last word, vectors)
+        self.free = deque([self.cycle, self.cycle])  # for each buffer that is or will be free: from which cycle
+        self.retirements = {}  # cycle: retire pins and what goes to the FIFO
+        self.results = deque()  # words that retired and were not taken: (first cycle at o, pins)
+        self.ends = []  # for each batch that started: the cycle in which its last result was taken, None before
+        self.ended = 0  # how many of them are not None
+        self.issue = 0  # from this cycle on the next batch may issue
+        self.idle = 0  # the first cycle in which busy is low
+        self.emitted = self.taken = self.barrier = 0  # results: sent, taken, and those that a load found waiting
+        self.barrier_end = -3  # when the last of these was taken
+        self.fault = 0
+        self.out = (1, *NO_WORD, 1, 0, 0, *NO_RETIREMENT)
+
+    def decode(self, word):
+        """The fields of a program word, and whether it is malformed."""
+        fields = []
+        for size in self.fields:
+            fields.append(word & (1 << size) - 1)
+            word >>= size
+        op, neg, flag, dst, src, u, k = fields
+        apply = op in (APPLY_X, APPLY_W, APPLY_S)
+        malformed = (
+            op == 0
+            or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
+            or (op == CHECK and not self.check)
+            or (dst >= self.width and (apply or op == EMIT))
+            or (apply and (src >= self.width or src == dst))
+            or (op in (APPLY_X, ATTEND) and u >= self.inputs)
+            or (op in (APPLY_W, ATTEND, BIAS) and k >= len(self.memories[WEIGHTS]))
+        )
+        return op, neg, flag, dst, src, u, k, malformed
+
+    def write(self, space, address, data):
+        """A write at the load port."""
+        address &= (1 << self.address_bits[space]) - 1
+        size = self.settings_bits[address] if space == SETTINGS else self.data_bits[space]
+        data &= (1 << size) - 1
+        self.memories[space][address] = data
+        if space == PROGRAM:
+            self.code[address] = self.decode(data)
+
+    def run(self, vector):
+        """What each word of the program does for ``vector``: op, dst, value, fault as they retire; then whether it
+        sends a word, with ``neg``, and the fault of the run so far."""
+        _, weights, start, settings = self.memories
+        add, subtract, multiply = self.add, self.subtract, self.multiply
+        registers, total, met = list(start), 0, 0
+        for op, neg, flag, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
+            value = fault = 0
+            if malformed:
+                fault = met = 1
+            elif op <= APPLY_S:
+                if op == APPLY_X:
+                    scalar = vector[u]
+                elif op == APPLY_W:
+                    scalar = weights[k]
+                else:
+                    scalar = 0 if flag else total
+                value = (subtract if neg else add)(registers[dst], multiply(scalar, registers[src]))
+                registers[dst] = value
+            elif op <= BIAS:
+                term = multiply(weights[k], vector[u]) if op == ATTEND else weights[k]
+                value = total = (subtract if neg else add)(0 if flag else total, term)
+            elif op == EMIT:
+                value = registers[dst]
+                if flag:
+                    registers = list(start)
+            elif registers != start:
+                fault = met = 1
+            yield op, self.width if self.attention and op in (ATTEND, BIAS) else dst, value, fault, op == EMIT, neg, met
+
+    def start(self, now):
+        """Issue the first instruction of a batch in cycle ``now``."""
+        vectors = self.waiting.popleft()[1]
+        threads = self.threads
+        cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
+        for thread, vector in enumerate(vectors):
+            at = now + thread + threads + 4
+            for pc, (op, dst, value, fault, sends, neg, met) in enumerate(self.run(vector)):
+                word = (1, value, int(neg and thread == len(vectors) - 1), met) if sends else None
+                self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
+                at += threads
+        self.ends.append(None)
+        self.issue = now + cycles
+        self.idle = now + cycles + threads + 4
+        self.free.append(now + cycles + 2)
+
+    def may_start(self, now):
+        """Whether a batch starts in cycle ``now``, if nothing was offered at ``load`` in the cycle before."""
+        if self.waiting[0][0] > now - 2 or self.issue > now or self.taken < self.barrier or self.barrier_end > now - 3:
+            return False
+        before = len(self.ends) - self.memories[SETTINGS][BATCHES]
+        return before < 0 or (self.ends[before] is not None and self.ends[before] <= now - 3)
+
+    def step(self, pins):
+        """The output pins of the present cycle; then the next one begins."""
+        reset, i_valid, i_data, i_last, o_ready, load_valid, load_space, load_address, load_data = pins
+        out, cycle = self.out, self.cycle
+        self.cycle = now = cycle + 1
+        if reset:
+            self.reset()
+            return out
+
+        results = self.results
+        waited = self.emitted > self.taken
+        if out[1] and o_ready:
+            results.popleft()
+            self.taken += 1
+            if out[3]:
+                self.ends[self.ended] = cycle
+                self.ended += 1
+            if self.taken == self.barrier:
+                self.barrier_end = cycle
+        if out[8]:
+            pins, word = self.retirements.pop(cycle)
+            self.fault |= pins[6]
+            if word:
+                self.emitted += 1
+                results.append((cycle + 3, word))
+
+        if i_valid and out[0]:
+            self.vector.append(i_data)
+            if len(self.vector) == self.memories[SETTINGS][LAST_INPUT] + 1:
+                self.vectors.append(self.vector)
+                self.vector = []
+                if i_last or len(self.vectors) == self.threads:
+                    self.waiting.append((cycle, self.vectors))
+                    self.vectors = []
+                    self.free.popleft()
+
+        if load_valid and out[5]:
+            self.write(load_space, load_address, load_data)
+            if waited:
+                self.barrier = self.emitted
+                self.barrier_end = cycle if self.taken == self.emitted else -3
+            else:
+                self.fault = 0
+
+        if self.waiting and not load_valid and self.may_start(now):
+            self.start(now)
+        elif not out[6] and not waited:
+            while self.ended < len(self.ends):
+                self.ends[self.ended] = cycle
+                self.ended += 1
+        busy = int(now < self.idle)
+        word = NO_WORD
+        if results and results[0][0] <= now:
+            word = results[0][1]
+        free = self.free
+        retirement = self.retirements.get(now)
+        self.out = (
+            int(bool(free) and free[0] <= now),
+            *word,
+            1 - busy,
+            busy,
+            self.fault,
+            *(retirement[0] if retirement else NO_RETIREMENT),
+        )
+        return out
