@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import bench_estimate, bench_fpga
+from . import bench_estimate, bench_fpga, bench_power_up
 from .common import Parser, add_command, print_json, print_table
 
 __all__ = ["register"]
@@ -34,6 +34,7 @@ def register(commands: Any) -> None:
     add_command(benches, "parallel", parallel, "one inference of 20,000 steps on 1, 2, 4 and 8 lanes", DETAILS)
     bench_fpga.register(benches)
     bench_estimate.register(benches)
+    bench_power_up.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 from skinny.scripts import faults
+from skinny.sim.bulk import load_columns
+from skinny.sim.recovery import Recovery
 
 FIXED = ("faults", "p.skn", "--ring", "fixed:16.8")
 
@@ -38,6 +40,36 @@ def test_table_and_picture(skinny, folder):
     assert out.startswith("self-check: 15 program words, 60 cycles a batch\nwhere ")
     assert out.count("all registers") == 1
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_recover(answer, monkeypatch):
+    monkeypatch.setattr(faults, "BOARD_UPSETS", 6)
+    told = answer(*FIXED, "--count", "100", "--recover")
+    for core in told["cores"]:
+        assert core["registers"]["recovered"] == core["memories"]["recovered"] == 100
+        assert core["places"]["weight memory"]["recovered"] == 25
+    assert (told["board"]["upsets"], told["board"]["right"]) == (6, 6)
+    assert 0 <= told["board"]["recoveries"] <= 6
+
+
+def test_a_core_that_does_not_recover(skinny, monkeypatch):
+    # Upsets of the weights are not made good by a load without them.
+    monkeypatch.setattr(
+        "skinny.sim.faults.load_columns", lambda image: tuple(column[:0] for column in load_columns(image))
+    )
+    code, out, err = skinny(*FIXED, "--count", "100", "--no-self-check", "--recover")
+    assert code == 1
+    assert "recovered" in out
+    assert err.startswith("skinny: error: check failed: plain: after ")
+    assert " of 200 flips reset, load and the same vectors again gave wrong results; the first was in " in err
+
+
+def test_a_board_that_does_not_recover(skinny, monkeypatch):
+    monkeypatch.setattr("skinny.sim.recovery.recover_board", lambda *given: Recovery(200, 70, 199))
+    code, out, err = skinny(*FIXED, "--count", "10", "--self-check", "--recover")
+    assert out.endswith("board: 200 runs with an upset through the host library, 70 of them done twice, 199 right\n")
+    message = "the host got the results of 199 of 200 runs with an upset right"
+    assert (code, err) == (1, f"skinny: error: check failed: {message}\n")
 
 
 def test_one_core(answer):

@@ -1,5 +1,6 @@
 """Upsets: what comes of a flipped bit is what an independent computation says, and a self-check misses none."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 
@@ -13,9 +14,9 @@ from skinny.model.errors import CheckError
 from skinny.model.parse import parse_formula
 from skinny.model.rings import FixedPoint, Modular
 from skinny.sim.check import Stimulus, random_elements
-from skinny.sim.faults import OUTCOMES, Upsets, campaign
+from skinny.sim.faults import OUTCOMES, Upsets, campaign, draw_bits
 from skinny.sim.intervals import interval
-from skinny.sim.state import MEMORIES, expose
+from skinny.sim.state import MEMORIES, Element, expose
 
 RING = FixedPoint(16, 8)
 #: Cores as ``skinny faults`` compares them, of one size for all programs: each is built once.
@@ -240,3 +241,48 @@ def test_other_rings_and_threads_miss_nothing(ring, threads):
     done = campaign(image, 4000, 2)
     assert not done.wrong.any()
     assert done.counts(~done.in_memory)["detected"] > 2000
+
+
+# Recovery
+
+
+def test_every_bit_of_every_register_recovers():
+    image = upsets("self-check").image
+    registers = [element for element in upsets("self-check").elements if element.place not in MEMORIES]
+    count = sum(element.bits * element.words for element in registers)
+    done = campaign(image, count, 4, recover=True)
+    assert done.recovered.all(), np.unique(done.place[~done.recovered])
+    hit = {element.place for element in registers}
+    assert set(done.place[~done.in_memory]) == hit
+
+
+def test_settings_recover_in_the_first_round():
+    # The guard still sees the old value in the cycle in which it is written.
+    of = Upsets(upsets("self-check").image)
+    stimulus = stimulus_for(of.image)
+    cycle = int(schedule(of.image, stimulus.sizes).starts[1]) + 3
+    numbers = [n for n, element in enumerate(of.elements) if element.place == "start and settings"]
+    flips = np.stack([of.flip(n, 0, bit, cycle) for n in numbers for bit in range(of.elements[n].bits)])
+    done = of.run(stimulus, flips, recover=True)
+    assert (done["outcome"] == OUTCOMES.index("detected")).all()
+    assert done["recovered"].all()
+
+
+def test_recovery_is_judged_by_the_results():
+    # What is loaded is another program than the one whose results are due.
+    of = upsets("plain")
+    stimulus = stimulus_for(of.image)
+    flips = np.stack([of.flip(0, 0, 0, 10)])
+    assert of.run(stimulus, flips.copy(), recover=True)["recovered"].tolist() == [1]
+    other = Upsets(replace(of.image, start=of.image.start ^ np.uint64(1)))
+    other._core.load(of.image)
+    assert other.run(stimulus, flips.copy(), recover=True)["recovered"].tolist() == [0]
+
+
+def test_every_bit_is_drawn_before_any_is_drawn_again():
+    elements = [Element("s", "a", 3, 1, ""), Element("s", "b", 4, 5, ""), Element("s", "c", 7, 2, "")]
+    rows = draw_bits(np.random.default_rng(1), elements, np.array([0, 2]), 40)
+    drawn = Counter(map(tuple, rows.tolist()))
+    every = {(0, 0, bit) for bit in range(3)} | {(2, word, bit) for word in range(2) for bit in range(7)}
+    assert set(drawn) == every
+    assert sorted(drawn.values()) == [2] * 11 + [3] * 6
