@@ -229,8 +229,8 @@ def test_loading_by_force(board, image, runs_right):
 
 
 class Rewriting:
-    """A channel that changes replies with results (or without), once or always, and gives them the check sum that they
-    then need."""
+    """A channel that changes replies with results (``empty``: those without, None: all), once or always, and gives them
+    the check sum that they then need."""
 
     def __init__(self, board, change, always=False, empty=False):
         self.board, self.change, self.always, self.empty = board, change, always, empty
@@ -241,7 +241,7 @@ class Rewriting:
     def read(self, seconds):
         while found := self.board.read(seconds):
             for body in filter(None, list(self.deframer.feed(found))):
-                if body[0] & 0x7F in (Kind.EXCHANGE, Kind.FINISH) and (len(body) == HEAD) == self.empty:
+                if body[0] & 0x7F in (Kind.EXCHANGE, Kind.FINISH) and self.empty in (None, len(body) == HEAD):
                     if self.always or not self.changed:
                         body = self.change(body)
                     self.changed += 1
@@ -282,7 +282,8 @@ def test_a_board_that_lost_count_is_loaded_again(board, plain, runs_right):
     host = Host(line, seconds=SECONDS)
     assert runs_right(host, plain)
     assert (line.changed, host.recoveries, host.lost) == (2, 1, 0)
-    line.change, line.always = CHANGES["words accepted that there are not"], True
+    line = Rewriting(board, CHANGES["words accepted that there are not"], always=True, empty=None)
+    host = Host(line, seconds=SECONDS)
     with pytest.raises(LinkError, match="the board lost count of the words that it took"):
         runs_right(host, plain)
 
