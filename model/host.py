@@ -191,9 +191,8 @@ class Host:
         faults = np.zeros(len(results), dtype=np.bool_)
         # A long program has nothing to show for a while.
         patience = self._window.attempts + len(image) * config.threads // PATIENCE
-        # Words that were sent, that were sent once at least, and that the core took; results that were asked for and
-        # that are here.
-        sent = reach = accepted = asked = got = losses = 0
+        # Words that were sent and that the core took; results that were asked for and that are here.
+        sent = accepted = asked = got = losses = 0
         busy = False
         expected: deque[tuple[int, int]] = deque()
         while got < len(results):
@@ -209,14 +208,14 @@ class Host:
                     break
                 if not self._window.send(kind, fields, pack_words(words[sent:end], size)):
                     break
-                sent, asked, reach = end, asked + count, max(reach, end)
+                sent, asked = end, asked + count
                 expected.append((sent, count))
             reply = self._window.receive()
             wanted, count = expected.popleft()
             before = accepted, got
             if reply is not None and not (
                 len(reply.payload) in range(0, count * size + 1, size)
-                and (reply.accepted - accepted) % POSITIONS <= reach - accepted
+                and (reply.accepted - accepted) % POSITIONS <= len(words) - accepted
             ):
                 # Words in pieces, more than were asked for, or a position where the core cannot be.
                 self._window.lose()
@@ -231,8 +230,8 @@ class Host:
                     accepted, losses = wanted, 0
                     continue
             accepted += (self._locate(got) - accepted) % POSITIONS
-            if accepted > reach:
-                raise _UpsetError("the board lost count of the words that it was sent")
+            if accepted > len(words):
+                raise _UpsetError("the board lost count of the words that it took")
             expected.clear()
             sent, asked = accepted, got
             losses = losses + 1 if before == (accepted, got) else 0
@@ -249,8 +248,10 @@ class Host:
             # The board waits for a result only where the position is the right one.
             position = (words + (not busy)) % POSITIONS
             reply = self._window.ask(Kind.EXCHANGE, position=position, taken=at, start=at, count=1)
-            if reply.payload or reply.accepted != words % POSITIONS:
+            if reply.payload:
                 raise _UpsetError("the core gives more results than there are")
+            if reply.accepted != words % POSITIONS:
+                raise _UpsetError("the board lost count of the words that it took")
             if not busy:
                 return
             busy = bool(reply.flags & Flag.BUSY)

@@ -285,6 +285,24 @@ def test_a_long_program_is_waited_for(rng):
     assert right(host, image, vectors_of(rng, image, 25))
 
 
+@pytest.mark.parametrize("surplus", [False, True])
+def test_a_program_that_goes_on_after_its_results_is_waited_for(rng, surplus):
+    # One result is due, at once. What comes long after it tells whether that was the one.
+    config = LONG.config
+    image = image_of(rng, LONG, outputs=1, inputs=1)
+    emit, add = config.encode(Op.EMIT, dst=1), config.encode(Op.APPLY_X, dst=0, src=1)
+    words = [emit] + [add] * 12_000 + [emit | config.encode(Op.NONE, neg=1)] * surplus
+    image = dataclasses.replace(image, words=np.array(words, dtype=np.uint64), instructions=np.full(len(words), -1))
+    assert len(image) * 8 > PATIENCE
+    host = Host(simulated(LONG), seconds=0.02)
+    if surplus:
+        with pytest.raises(LinkError, match="the core gives more results than there are"):
+            host.run(image, vectors_of(rng, image, 5))
+    else:
+        assert host.run(image, vectors_of(rng, image, 5)).words[:, 0].tolist() == [int(image.start[1])] * 5
+    assert (host.recoveries, host.lost) == (int(surplus), 0)
+
+
 def test_an_image_for_another_core_is_refused(board, rng):
     with pytest.raises(InputError, match=r"the image is made for .*prime:2147483647.*, the board has .*fixed:16.8"):
         Host(board, seconds=SECONDS).load(image_of(rng, LONG))

@@ -229,10 +229,11 @@ def test_loading_by_force(board, image, runs_right):
 
 
 class Rewriting:
-    """A channel that changes replies with results, and gives them the check sum that they then need."""
+    """A channel that changes replies with results (``empty``: those without, None: all), once or always, and gives them
+    the check sum that they then need."""
 
-    def __init__(self, board, change, always):
-        self.board, self.change, self.always = board, change, always
+    def __init__(self, board, change, always=False, empty=False):
+        self.board, self.change, self.always, self.empty = board, change, always, empty
         self.changed = 0
         self.deframer = Deframer()
         self.write = board.write
@@ -240,7 +241,7 @@ class Rewriting:
     def read(self, seconds):
         while found := self.board.read(seconds):
             for body in filter(None, list(self.deframer.feed(found))):
-                if body[0] & 0x7F in (Kind.EXCHANGE, Kind.FINISH) and len(body) > HEAD:
+                if body[0] & 0x7F in (Kind.EXCHANGE, Kind.FINISH) and self.empty in (None, len(body) == HEAD):
                     if self.always or not self.changed:
                         body = self.change(body)
                     self.changed += 1
@@ -253,7 +254,7 @@ CHANGES = {
     "empty but for a byte": lambda body: body[: HEAD + 1],
     "a byte more": lambda body: body[:240] + b"x",
     "twice": lambda body: body + body[HEAD:],
-    "words accepted that were not sent": lambda body: body[:6] + b"\xff" + body[7:],
+    "words accepted that there are not": lambda body: body[:6] + b"\xff" + body[7:],
 }
 
 
@@ -261,7 +262,7 @@ CHANGES = {
 def test_a_reply_that_cannot_be_is_a_loss(board, plain, make_vectors, rng, change):
     # So few vectors that results fit a frame twice.
     vectors = make_vectors(rng, plain, 9)
-    line = Rewriting(board, change, always=False)
+    line = Rewriting(board, change)
     host = Host(line, seconds=SECONDS)
     assert right(host, plain, vectors)
     assert (host.lost, host.recoveries) == (1, 0)
@@ -273,6 +274,18 @@ def test_a_board_that_always_talks_nonsense_is_an_error(board, plain, make_vecto
     host = Host(Rewriting(board, change, always=True), seconds=SECONDS, attempts=4)
     with pytest.raises(LinkError):
         host.run(plain, make_vectors(rng, plain, 9))
+
+
+def test_a_board_that_lost_count_is_loaded_again(board, plain, runs_right):
+    # The only reply without results is the last one, which tells that there are no more.
+    line = Rewriting(board, lambda body: body[:5] + bytes([body[5] ^ 1]) + body[6:], empty=True)
+    host = Host(line, seconds=SECONDS)
+    assert runs_right(host, plain)
+    assert (line.changed, host.recoveries, host.lost) == (2, 1, 0)
+    line = Rewriting(board, CHANGES["words accepted that there are not"], always=True, empty=None)
+    host = Host(line, seconds=SECONDS)
+    with pytest.raises(LinkError, match="the board lost count of the words that it took"):
+        runs_right(host, plain)
 
 
 # Requests that come again
