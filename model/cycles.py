@@ -21,12 +21,16 @@ __all__ = [
     "ACCEPT_TO_START",
     "BUFFER_DELAY",
     "FIFO_DELAY",
+    "LOADED_TO_START",
+    "NEVER",
     "TAKEN_TO_START",
     "Execution",
+    "Loading",
     "Results",
     "Retirements",
     "Schedule",
     "batch_sizes",
+    "busy_changes",
     "execute",
     "overhead",
     "results",
@@ -40,12 +44,17 @@ __all__ = [
 ACCEPT_TO_START = 2
 #: From the cycle in which a batch's last result is taken to the first issue of the batch that waited for its room.
 TAKEN_TO_START = 3
+#: From the cycle in which a word at ``load`` is taken to the earliest first issue of a batch.
+LOADED_TO_START = 2
 #: Word at block RAM, word registered, operands at block RAM, operands registered, scalar chosen.
 FETCH = 5
 #: From retirement to a valid word at ``o``: memory written, read, output register.
 FIFO_DELAY = 3
 #: From the last issue of a batch to the first cycle in which its input buffer takes words again.
 BUFFER_DELAY = 3
+
+#: Later than every cycle.
+NEVER = 1 << 62
 
 Cycles = NDArray[np.int64]
 
@@ -63,8 +72,8 @@ def overhead(config: CoreConfig) -> int:
 
 def start_cycle(image: Image, accepted: int, before: int | None = None, taken: int | None = None) -> int:
     """The cycle of a batch's first issue. ``accepted``: its last input word was accepted; ``before``: the first issue
-    of the batch before; ``taken``: the last result of the batch ``image.batches`` before was taken. (While something
-    is offered at ``load`` no batch starts.)"""
+    of the batch before; ``taken``: the last result of the batch ``image.batches`` before was taken. (A batch that waits
+    for the port ``load`` starts later: :class:`Loading`.)"""
     start = accepted + ACCEPT_TO_START
     if before is not None:
         start = max(start, before + len(image) * image.config.threads)
@@ -204,12 +213,47 @@ def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycle
 
 
 class Schedule(NamedTuple):
-    """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result."""
+    """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result; those
+    in which ``busy`` changes, first to high; ``loaded`` of each word at the load port."""
 
     accepted: Cycles
     starts: Cycles
     valid: Cycles
     taken: Cycles
+    busy: Cycles
+    loaded: Cycles
+
+
+def busy_changes(starts: Sequence[int], idle: Sequence[int]) -> list[int]:
+    """The cycles in which ``busy`` changes when a batch keeps it high from ``starts`` until before ``idle``."""
+    changes: list[int] = []
+    for start, end in zip(starts, idle, strict=True):
+        if changes and start <= changes[-1]:
+            changes[-1] = max(changes[-1], end)
+        else:
+            changes += [start, end]
+    return changes
+
+
+class Loading:
+    """Words offered at the load port during a run, word ``n`` when ``pauses[n]`` cycles have passed since the word
+    before was taken; ``loaded`` are the cycles in which they are."""
+
+    def __init__(self, pauses: Sequence[int], begin: int = 0) -> None:
+        self.pauses = pauses
+        self.begin = begin
+        self.loaded: list[int] = []
+
+    def delay(self, start: int, idle: int) -> int:
+        """When a batch starts that could start in cycle ``start`` if nothing was offered. What began before keeps
+        ``busy`` high until cycle ``idle``."""
+        while len(self.loaded) < len(self.pauses):
+            offered = (self.loaded[-1] + 1 if self.loaded else self.begin) + self.pauses[len(self.loaded)]
+            if offered >= start:
+                break
+            self.loaded.append(max(offered, idle))
+            start = max(start, self.loaded[-1] + LOADED_TO_START)
+        return start
 
 
 def schedule(
@@ -218,11 +262,13 @@ def schedule(
     gaps: Sequence[int] | None = None,
     stalls: Sequence[int] | None = None,
     begin: int = 0,
+    pauses: Sequence[int] = (),
 ) -> Schedule:
     """When everything happens, from the first cycle ``begin`` after reset.
 
     ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
-    the cycles that result ``n`` is valid before the sink is ready. Without them: a source and a sink that never wait.
+    the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word ``n`` is offered at
+    the load port. Without them: a source and a sink that never wait, and nothing at the load port.
     """
     config = image.config
     length = len(image) * config.threads
@@ -232,6 +278,8 @@ def schedule(
     valid: list[int] = []
     taken: list[int] = []
     ends: list[int] = []
+    idle: list[int] = []
+    loading = Loading(pauses, begin)
     for batch, size in enumerate(sizes):
         free = begin if batch < 2 else starts[batch - 2] + length - 1 + BUFFER_DELAY
         for _ in range(size * image.vector):
@@ -239,11 +287,20 @@ def schedule(
             accepted.append(max(offered, free))
         before = starts[-1] if starts else None
         room = ends[batch - image.batches] if batch >= image.batches else None
-        starts.append(start_cycle(image, accepted[-1], before, room))
+        start = start_cycle(image, accepted[-1], before, room)
+        written = len(loading.loaded)
+        start = loading.delay(start, idle[-1] if idle else begin)
+        if len(loading.loaded) > written and ends:
+            # Results of the program before may fill the FIFO in another measure.
+            start = loading.delay(max(start, ends[-1] + TAKEN_TO_START), idle[-1])
+        starts.append(start)
+        idle.append(starts[-1] + length + retire_delay(config))
         for p in emits:
             for thread in range(size):
                 retired = starts[-1] + p * config.threads + thread + retire_delay(config)
                 valid.append(max(retired + FIFO_DELAY, taken[-1] + 1 if taken else 0))
                 taken.append(valid[-1] + (stalls[len(taken)] if stalls is not None else 0))
         ends.append(taken[-1] if taken else 0)
-    return Schedule(*(np.array(column, dtype=np.int64) for column in (accepted, starts, valid, taken)))
+    loading.delay(NEVER, idle[-1] if idle else begin)
+    columns = (accepted, starts, valid, taken, busy_changes(starts, idle), loading.loaded)
+    return Schedule(*(np.array(column, dtype=np.int64) for column in columns))

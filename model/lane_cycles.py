@@ -17,10 +17,13 @@ from .assemble import Image
 from .cycles import (
     BUFFER_DELAY,
     FIFO_DELAY,
+    NEVER,
     TAKEN_TO_START,
     Execution,
+    Loading,
     Retirements,
     Schedule,
+    busy_changes,
     execute,
     lane_words,
     retire_delay,
@@ -74,11 +77,12 @@ def predict(
     sizes: Sequence[int],
     gaps: Sequence[int] | None = None,
     stalls: Sequence[int] | None = None,
+    pauses: Sequence[int] = (),
 ) -> Prediction:
     """What the engine does with batches of ``sizes`` vectors, hardware words of shape ``(vectors, image.vector)``;
-    ``gaps`` and ``stalls`` as for :func:`skinny.model.cycles.schedule`."""
+    ``gaps``, ``stalls`` and ``pauses`` as for :func:`skinny.model.cycles.schedule`."""
     runs = _execute(image, vectors)
-    when = plan(image, sizes, gaps, stalls)
+    when = plan(image, sizes, gaps, stalls, pauses)
     retired = [
         retirements(
             lane, execution, when.starts.tolist(), [size * image.hardware.lane(number).spread for size in sizes]
@@ -149,10 +153,12 @@ def plan(
     sizes: Sequence[int],
     gaps: Sequence[int] | None = None,
     stalls: Sequence[int] | None = None,
+    pauses: Sequence[int] = (),
 ) -> Schedule:
-    """When everything happens, from cycle 0 after reset, in a core or an engine; see :func:`.cycles.schedule`."""
+    """When everything happens, from cycle 0 after reset, in a core or an engine; see :func:`.cycles.schedule`. An
+    engine is busy until all lanes were read and what they sent is through the fold."""
     if isinstance(image, Image):
-        return schedule(image, sizes, gaps, stalls)
+        return schedule(image, sizes, gaps, stalls, pauses=pauses)
     config = image.config
     turns = len(image) * config.threads
     emits = [np.flatnonzero(config.decode(lane.words)["op"] == Op.EMIT).tolist() for lane in image.lanes]
@@ -161,6 +167,8 @@ def plan(
     valid: list[int] = []
     taken: list[int] = []
     ends: list[int] = []
+    idle: list[int] = []
+    loading = Loading(pauses)
     #: Of each lane, for each batch, when the fold read its last word.
     read: list[list[int]] = [[] for _ in image.lanes]
     before = -lane_again(config)
@@ -173,12 +181,17 @@ def plan(
             start_cycle(lane, accepted[-1], taken=done[batch - lane.batches] if batch >= lane.batches else None)
             for lane, done in zip(image.lanes, read, strict=True)
         ]
-        starts.append(max(*rooms, starts[-1] + turns if starts else 0))
+        start = max(*rooms, starts[-1] + turns if starts else 0)
+        written = len(loading.loaded)
+        starts.append(loading.delay(start, idle[-1] if idle else 0))
         for number, done in enumerate(read):
             spread = image.hardware.lane(number).spread
             earliest = before + lane_again(config)
             if number == 0 and batch >= image.batches:
                 earliest = max(earliest, ends[batch - image.batches] + BATCH_AGAIN)
+            if number == 0 and ends and len(loading.loaded) > written:
+                # Results of the program before may fill the FIFO in another measure.
+                earliest = max(earliest, ends[-1] + BATCH_AGAIN)
             fetched = done[-1] if done else -1
             for column, p in enumerate(emits[number]):
                 for thread in range(size * spread):
@@ -190,7 +203,11 @@ def plan(
                         taken.append(valid[-1] + (stalls[len(taken)] if stalls is not None else 0))
             done.append(before)
         ends.append(taken[-1])
-    return Schedule(*(np.array(column, dtype=np.int64) for column in (accepted, starts, valid, taken)))
+        # A lane knows a cycle late that it is done.
+        idle.append(max(starts[-1] + turns + retire_delay(config), before + push_delay(config)) + 1)
+    loading.delay(NEVER, idle[-1] if idle else 0)
+    columns = (accepted, starts, valid, taken, busy_changes(starts, idle), loading.loaded)
+    return Schedule(*(np.array(column, dtype=np.int64) for column in columns))
 
 
 def cycles_per_inference(image: Image | EngineImage) -> float:

@@ -92,6 +92,35 @@ def test_a_batch_cycle_by_cycle():
     ]
     assert plan.valid.tolist() == [14, 15, 18]
     assert plan.taken.tolist() == [14, 15, 18]
+    # The second batch takes the cycles of the thread without a vector, too: its last word retires in 7 + 3 + 6.
+    assert plan.busy.tolist() == [3, 17]
+
+
+def test_busy_falls_between_batches_that_come_late():
+    # Words in cycles 0, 1, 12, 13: batches start in 3 and 15, an instruction is the last of its batch 3 + 6 cycles on.
+    plan = schedule(two_words(threads=2), [2, 2], gaps=[0, 0, 10, 0])
+    assert plan.busy.tolist() == [3, 13, 15, 25]
+    # A batch that starts when the one before has just retired leaves no gap.
+    plan = schedule(two_words(threads=2), [2, 2], gaps=[0, 0, 8, 0])
+    assert (plan.starts.tolist(), plan.busy.tolist()) == ([3, 13], [3, 23])
+
+
+@pytest.mark.parametrize(
+    ("pauses", "loaded", "starts"),
+    [
+        ([2], [2], [4, 8]),  # while the first batch could start: a cycle later, and the second follows without a gap
+        ([3], [13], [3, 18]),  # too late for that; taken when the first retired, whose last result is taken in cycle 15
+        ([6], [13], [3, 18]),  # the last cycle that holds back the second batch
+        ([7], [17], [3, 7]),
+        ([0, 0, 5], [0, 1, 17], [3, 7]),
+        ([0, 1, 0], [0, 2, 3], [5, 9]),
+        ([6, 0, 9], [13, 14, 28], [3, 18]),  # results have to be taken, then the next batch runs
+    ],
+)
+def test_no_batch_starts_while_something_is_offered_at_load(pauses, loaded, starts):
+    """Worked out by hand from docs/isa.md, two batches as above."""
+    plan = schedule(two_words(threads=2), [2, 2], pauses=pauses)
+    assert (plan.loaded.tolist(), plan.starts.tolist()) == (loaded, starts)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4, 16])
