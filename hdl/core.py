@@ -213,7 +213,8 @@ class Core(wiring.Component):
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
         waiting = Signal.like(store.batches)
-        drained = Signal()
+        # The engine is not busy after a reset.
+        drained = Signal(init=self.lane is not None)
         m.d.comb += [
             self.busy.eq(sequencer.tag.live | behind),
             sequencer.full.eq(inputs.full),
