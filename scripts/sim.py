@@ -167,7 +167,7 @@ def _figures(records: list[Record], inferences: int, lanes: int) -> dict[str, An
         "match": True,
         "cycles": cycles,
         "cycles_per_inference": cycles / inferences,
-        "multiplier_utilisation": sum(record.busy for record in records) / (spans * lanes),
+        "multiplier_utilisation": sum(record.worked for record in records) / (spans * lanes),
     }
 
 

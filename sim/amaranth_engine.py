@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from amaranth import ResetInserter, Signal
 from amaranth.sim import Simulator
 from skinny.hdl.core import Core
 from skinny.hdl.engine import ParallelEngine
 from skinny.hdl.export import Pins
 
-from . import session
-from .bench import Load, Reset, Run, Step
+from .bench import Step
 from .check import Record
+from .session import Driver
 
 __all__ = ["run_steps"]
 
@@ -21,7 +22,7 @@ def run_steps(core: Core | ParallelEngine, steps: Iterable[Step], vcd: str | Non
     """Do ``steps`` one after the other on ``core``; what each run showed. Raises :exc:`CheckError` on the first
     difference to the cycle model."""
     pins = Pins(core)
-    ports = {name: getattr(pins, name) for name in pins.signature.members}
+    ports = {"rst": Signal(), **{name: getattr(pins, name) for name in pins.signature.members}}
     records: list[Record] = []
 
     async def testbench(ctx: Any) -> None:
@@ -29,24 +30,15 @@ def run_steps(core: Core | ParallelEngine, steps: Iterable[Step], vcd: str | Non
             return int(ctx.get(ports[name]))
 
         def write(name: str, value: int) -> None:
-            if name != "rst":  # the registers begin with their reset values
-                ctx.set(ports[name], value)
+            ctx.set(ports[name], value)
 
+        driver = Driver(read, write, {name: len(port) for name, port in ports.items()})
         for step in steps:
-            match step:
-                case Reset():
-                    driver = session.reset(write, core.rom)
-                case Load(image):
-                    driver = session.load(read, write, image)
-                case Run(stimulus):
-                    run = session.Session(stimulus, read, write)
-                    driver = run.steps()
-            for _ in driver:
+            for _ in driver.do(step):
                 await ctx.tick()
-            if isinstance(step, Run):
-                records.append(run.record)
+        records.extend(driver.records)
 
-    simulator = Simulator(pins)
+    simulator = Simulator(ResetInserter(ports["rst"])(pins))
     simulator.add_clock(1e-8)
     simulator.add_testbench(testbench)
     if vcd is None:

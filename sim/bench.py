@@ -46,9 +46,10 @@ class Load:
 
 @dataclass(frozen=True)
 class Run:
-    """Drive a stimulus and check every cycle."""
+    """Drive a stimulus and check every cycle, of ``cycles`` or until the core is idle."""
 
     stimulus: Stimulus
+    cycles: int | None = None
 
 
 Step = Reset | Load | Run

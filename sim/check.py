@@ -3,6 +3,9 @@
 A :class:`Stimulus` is a program image, vectors and the behaviour of source and sink. :func:`expect` asks the cycle
 model what follows from it; an engine observes a :class:`Record`; :func:`first_divergence` names the first cycle in
 which the two differ. Cycles are counted from the first one in which the source may offer a word.
+
+Every engine drives new random bits in every cycle on all pins that mean nothing then, the same ones in every
+simulation; a word at the load port is on its pins only when it is taken.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.model import cycles
-from skinny.model.assemble import Image
+from skinny.model import cycles as model
+from skinny.model.assemble import Image, Load
 from skinny.model.isa import APPLIES, ATTENDS, Words
 from skinny.model.lane_cycles import predict
 from skinny.model.rings import Array, Boolean, FixedPoint, PrimeField, Ring
@@ -23,6 +26,7 @@ from skinny.model.segments import EngineImage
 __all__ = [
     "RESULT",
     "RETIRE",
+    "WAITING",
     "Record",
     "Stimulus",
     "expect",
@@ -48,39 +52,47 @@ RETIRE = np.dtype(
         *(("lane", "u1"), ("", "V7")),
     ]
 )
-#: A result: when it was first valid, when it was taken, and the word.
+#: A result: when it was first valid, when it was taken (-1: not in this run), and the word.
 RESULT = np.dtype([("valid", "i8"), ("taken", "i8"), ("data", "u8"), ("last", "u1"), ("fault", "u1"), ("", "V6")])
+#: The pins on which a result waits.
+WAITING = ("valid", "data", "last", "fault")
 
 
 @dataclass(frozen=True, eq=False)
 class Stimulus:
     """Batches of ``sizes`` vectors. ``gaps``: idle cycles before each input word; ``stalls``: cycles that each result
-    waits for the sink; none of either by default. With ``noise`` everything that must not matter is driven the wrong
-    way: ``last`` inside vectors, words that are not offered, ``ready`` while no result is there."""
+    waits for the sink; none of either by default. ``loads``: words that are offered at the load port meanwhile, each
+    after ``pauses`` idle cycles; up to the start of the last batch they must leave everything as ``image`` has it."""
 
     image: Image | EngineImage
     vectors: Words
     sizes: Sequence[int]
     gaps: NDArray[np.int64] | None = None
     stalls: NDArray[np.int64] | None = None
-    noise: bool = False
+    loads: Sequence[Load] = ()
+    pauses: NDArray[np.int64] | None = None
 
     @classmethod
     def steady(cls, image: Image | EngineImage, vectors: Words) -> Stimulus:
         """A source and a sink that never wait."""
-        return cls(image, vectors, cycles.batch_sizes(len(vectors), image.batch))
+        return cls(image, vectors, model.batch_sizes(len(vectors), image.batch))
 
     @property
     def results(self) -> int:
         """How many result words follow."""
         return self.image.emits * len(self.vectors)
 
-    def lasts(self) -> NDArray[np.uint8]:
-        """``last`` of every input word."""
-        out = np.full(self.vectors.shape, int(self.noise), dtype=np.uint8)
-        out[:, -1] = 0
+    def lasts(self, noise: np.random.Generator | None = None) -> NDArray[np.uint8]:
+        """``last`` of every input word: zero, or a bit of ``noise``, where it means nothing."""
+        out = np.zeros(self.vectors.shape, dtype=np.uint8)
+        if noise is not None:
+            out = noise.integers(0, 2, out.shape, dtype=np.uint8)
         ends = np.cumsum(self.sizes) - 1
-        out[ends[np.asarray(self.sizes) < self.image.batch], -1] = 1
+        early = np.asarray(self.sizes) < self.image.batch
+        inner = np.ones(len(out), dtype=bool)
+        inner[ends] = False
+        out[inner, -1] = 0
+        out[ends[early], -1] = 1
         return out.reshape(-1)
 
 
@@ -110,55 +122,76 @@ def random_stimulus(
         return np.where(rng.random(count) < share, out, 0)
 
     plain = Stimulus(image, vectors, sizes)
-    return Stimulus(image, vectors, sizes, waits(vectors.size, idle), waits(plain.results, stall), noise=True)
+    return Stimulus(image, vectors, sizes, waits(vectors.size, idle), waits(plain.results, stall))
 
 
 @dataclass(eq=False)
 class Record:
-    """What was observed, or is expected: ``accepted`` the cycle of each input word, ``results`` and ``trace`` rows of
-    :data:`RESULT` and :data:`RETIRE` (no trace: it was not asked for), ``fault`` the first cycle with ``fault`` high or
-    -1, ``cycles`` until the core was idle, ``busy`` retirements for which the multiplier worked, ``extra`` results
-    that nobody expected, ``seconds`` that the simulation took."""
+    """What was observed, or is expected.
+
+    ``accepted``: the cycle of each input word. ``results``, ``trace``: rows of :data:`RESULT` and :data:`RETIRE` (no
+    trace: it was not asked for). ``busy``: the cycles in which that pin changes, first to high. ``load_ready``:
+    likewise, first to low (None: there is no load port). ``loaded``: the cycle of each word at the load port.
+    ``fault``: the first cycle with ``fault`` high, or -1. ``cycles``: until the core was idle. ``worked``: retirements
+    for which the multiplier worked. ``extra``: results that nobody expected. ``changed``: the first cycle in which a
+    waiting result did, its number and the pin. ``seconds``: how long the simulation took."""
 
     accepted: NDArray[np.int64]
     results: NDArray[Any]
     trace: NDArray[Any] | None
+    busy: NDArray[np.int64]
+    load_ready: NDArray[np.int64] | None
+    loaded: NDArray[np.int64]
     fault: int = -1
     cycles: int = 0
-    busy: int = 0
+    worked: int = 0
     extra: int = 0
+    changed: tuple[int, int, str] | None = None
     seconds: float = 0.0
 
 
-def expect(stimulus: Stimulus, trace: bool = True) -> Record:
-    """What the cycle model says."""
+def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) -> Record:
+    """What the cycle model says, of the first ``cycles`` cycles or of all."""
     image, gaps, stalls = stimulus.image, _listed(stimulus.gaps), _listed(stimulus.stalls)
+    pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
     if isinstance(image, EngineImage):
-        plan, retired, *words = predict(image, stimulus.vectors, stimulus.sizes, gaps, stalls)
+        plan, retired, *words = predict(image, stimulus.vectors, stimulus.sizes, gaps, stalls, pauses)
     else:
-        execution = cycles.execute(image, stimulus.vectors)
-        plan = cycles.schedule(image, stimulus.sizes, gaps, stalls)
+        execution = model.execute(image, stimulus.vectors)
+        plan = model.schedule(image, stimulus.sizes, gaps, stalls, pauses=pauses)
         starts = plan.starts.tolist()
-        words = list(cycles.results(image, execution, starts, stimulus.sizes)[3:])
-        retired = [cycles.retirements(image, execution, starts, stimulus.sizes)]
+        words = list(model.results(image, execution, starts, stimulus.sizes)[3:])
+        retired = [model.retirements(image, execution, starts, stimulus.sizes)]
     results = np.zeros(len(plan.valid), dtype=RESULT)
     for name, column in zip(("valid", "taken", "data", "last", "fault"), (plan.valid, plan.taken, *words), strict=True):
         results[name] = column
     rows = np.zeros(sum(len(lane.cycle) for lane in retired), dtype=RETIRE)
     for name in RETIRE.names or ():
-        if name in cycles.Retirements._fields:
+        if name in model.Retirements._fields:
             rows[name] = np.concatenate([getattr(lane, name) for lane in retired])
     rows["lane"] = np.repeat(np.arange(len(retired)), [len(lane.cycle) for lane in retired])
     rows = rows[np.lexsort((rows["lane"], rows["cycle"]))]
-    faults = np.flatnonzero(rows["fault"])
-    last = max(results["taken"].max(initial=-1), rows["cycle"].max(initial=-1), plan.accepted.max(initial=-1))
+    accepted, busy, loaded = plan.accepted, plan.busy, plan.loaded
+    if cycles is not None:
+        accepted, busy, loaded = (column[column < cycles] for column in (accepted, busy, loaded))
+        results, rows = results[results["valid"] < cycles], rows[rows["cycle"] < cycles]
+        results["taken"][results["taken"] >= cycles] = -1
+    # A fault is seen a cycle after the retirement, and in a run that is cut perhaps no more.
+    faults = rows["cycle"][rows["fault"] != 0] + 1
+    faults = faults if cycles is None else faults[faults < cycles]
+    last = max(results["taken"].max(initial=-1), rows["cycle"].max(initial=-1), accepted.max(initial=-1))
+    if cycles is not None and (results["taken"] < 0).any():
+        last = cycles - 1
     return Record(
-        accepted=plan.accepted,
+        accepted=accepted,
         results=results,
         trace=rows if trace else None,
-        fault=int(rows["cycle"][faults[0]]) + 1 if len(faults) else -1,
+        busy=busy,
+        load_ready=busy,
+        loaded=loaded,
+        fault=int(faults[0]) if len(faults) else -1,
         cycles=int(last) + 1,
-        busy=int(np.isin(rows["op"], (*APPLIES, *ATTENDS)).sum()),
+        worked=int(np.isin(rows["op"], (*APPLIES, *ATTENDS)).sum()),
     )
 
 
@@ -196,9 +229,9 @@ def outputs(stimulus: Stimulus, record: Record) -> Words:
 def utilisation(record: Record) -> float:
     """The share of cycles, from the first retirement to the last, that the multiplier worked."""
     if record.trace is None or not len(record.trace):
-        return record.busy / record.cycles if record.cycles else 0.0
+        return record.worked / record.cycles if record.cycles else 0.0
     span = int(record.trace["cycle"][-1] - record.trace["cycle"][0]) + 1
-    return record.busy / span
+    return record.worked / span
 
 
 def first_divergence(stimulus: Stimulus, expected: Record, found: Record) -> str | None:
@@ -209,20 +242,35 @@ def first_divergence(stimulus: Stimulus, expected: Record, found: Record) -> str
         if at is not None:
             want, got = _row(expected.trace, at), _row(found.trace, at)
             candidates.append((_earliest(want, got, "cycle"), 0, describe_retirement(stimulus.image, want, got)))
-    at = _first_difference(expected.results, found.results)
-    if at is not None:
-        want, got = _row(expected.results, at), _row(found.results, at)
-        candidates.append((_earliest(want, got, "valid", "taken"), 1, describe_result(stimulus, at, want, got)))
-    at = _first_difference(expected.accepted, found.accepted)
-    if at is not None:
-        want, got = _row(expected.accepted, at), _row(found.accepted, at)
-        candidates.append((min(c for c in (want, got) if c is not None), 2, describe_input(stimulus, at, want, got)))
     if found.fault != expected.fault:
         moments = [c for c in (expected.fault, found.fault) if c >= 0]
         text = f"fault expected {_moment(expected.fault)}, got {_moment(found.fault)}"
-        candidates.append((min(moments), 3, f"cycle {min(moments)}: {text}"))
+        candidates.append((min(moments), 1, f"cycle {min(moments)}: {text}"))
+    for order, name, first in ((2, "busy", 1), (3, "load_ready", 0)):
+        changes, seen = getattr(expected, name), getattr(found, name)
+        if changes is None or seen is None or (at := _first_difference(changes, seen)) is None:
+            continue
+        want, got = _row(changes, at), _row(seen, at)
+        late = got is None or (want is not None and want < got)
+        cycle = int(want if late else got)
+        candidates.append((cycle, order, describe_level(cycle, name, first ^ at & 1 ^ (not late))))
+    at = _first_difference(expected.loaded, found.loaded)
+    if at is not None:
+        want, got = _row(expected.loaded, at), _row(found.loaded, at)
+        candidates.append((min(c for c in (want, got) if c is not None), 4, describe_load(at, want, got)))
+    at = _first_difference(expected.accepted, found.accepted)
+    if at is not None:
+        want, got = _row(expected.accepted, at), _row(found.accepted, at)
+        candidates.append((min(c for c in (want, got) if c is not None), 5, describe_input(stimulus, at, want, got)))
+    if found.changed is not None:
+        candidates.append((found.changed[0], 6, describe_change(*found.changed)))
+    at = _first_difference(expected.results, found.results)
+    # What becomes of a result that changed while it waited is no news.
+    if at is not None and (found.changed is None or at < found.changed[1]):
+        want, got = _row(expected.results, at), _row(found.results, at)
+        candidates.append((_earliest(want, got, "valid", "taken"), 7, describe_result(stimulus, at, want, got)))
     if found.extra:
-        candidates.append((found.cycles, 4, f"{found.extra} results more than the {len(expected.results)} expected"))
+        candidates.append((found.cycles, 8, f"{found.extra} results more than the {len(expected.results)} expected"))
     return min(candidates)[2] if candidates else None
 
 
@@ -248,7 +296,7 @@ def _earliest(want: Any, got: Any, *names: str) -> int:
     """The cycle of the first difference between two rows whose ``names`` are cycles."""
     if want is None or got is None:
         return int((got if want is None else want)[names[0]])
-    moments = [min(int(want[name]), int(got[name])) for name in names if want[name] != got[name]]
+    moments = [int(row[name]) for name in names if want[name] != got[name] for row in (want, got) if row[name] >= 0]
     return min(moments) if moments else int(want[names[0]])
 
 
@@ -288,12 +336,30 @@ def describe_result(stimulus: Stimulus, at: int, want: Any, got: Any) -> str:
     return f"cycle {_earliest(want, got, 'valid', 'taken')}: result {at}: {differences}"
 
 
+def describe_change(cycle: int, result: int, pin: str) -> str:
+    """A result that did not stay as it was until it was taken."""
+    return f"cycle {cycle}: {pin} of result {result} changed while it waited"
+
+
+def describe_level(cycle: int, pin: str, expected: int) -> str:
+    """A pin that is not what it should be."""
+    return f"cycle {cycle}: {pin} expected {expected}, got {1 - expected}"
+
+
+def describe_load(at: int, want: Any, got: Any) -> str:
+    """A word at the load port that was not taken when it should."""
+    first = min(int(c) for c in (want, got) if c is not None)
+    return f"cycle {first}: word {at} at the load port expected to be taken {_when(want)}, was {_when(got)}"
+
+
 def describe_input(stimulus: Stimulus, at: int, want: Any, got: Any) -> str:
     vector, u = divmod(at, stimulus.image.vector)
-    seen = "never" if got is None else f"in cycle {got}"
-    expected = "never" if want is None else f"in cycle {want}"
     first = min(int(c) for c in (want, got) if c is not None)
-    return f"cycle {first}: input word {u} of vector {vector} expected to be accepted {expected}, was {seen}"
+    return f"cycle {first}: input word {u} of vector {vector} expected to be accepted {_when(want)}, was {_when(got)}"
+
+
+def _when(cycle: Any) -> str:
+    return _moment(-1 if cycle is None else cycle)
 
 
 def _place(image: Image | EngineImage, row: Any) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from skinny.hdl.engine import component
 from skinny.model.assemble import Image
-from skinny.model.errors import CheckError, InputError
+from skinny.model.errors import InputError
 from skinny.model.segments import EngineImage
 
 from . import amaranth_engine, bench, build
 from .bench import Load, Reset, Run, Step
 from .bulk import BulkCore
-from .check import Record, Stimulus, expect, first_divergence
+from .check import Record, Stimulus
 
 __all__ = ["choose", "simulate"]
 
@@ -35,17 +35,10 @@ def simulate(
     """Load ``image`` into its core or engine and run ``stimuli``, each checked against the cycle model: the first
     difference is a :exc:`CheckError`."""
     hardware = image.hardware
-    if engine == "bulk":
-        core = BulkCore(hardware)
-        core.load(image)
-        for stimulus in stimuli:
-            record = core.run(stimulus)
-            if (difference := first_divergence(stimulus, expect(stimulus), record)) is not None:
-                raise CheckError(difference)
-            yield record
-        return
     steps: Iterable[Step] = (step for part in ((Reset(), Load(image)), map(Run, stimuli)) for step in part)
-    if engine == "verilator":
+    if engine == "bulk":
+        yield from BulkCore(hardware).do(steps)
+    elif engine == "verilator":
         yield from bench.run_steps(component(hardware), list(steps), vcd)
     else:
         yield from amaranth_engine.run_steps(component(hardware), steps, vcd)

@@ -94,7 +94,7 @@ class Upsets:
             matters.astype(np.uint8),
         )
         given = _Stimulus(*(column.ctypes.data for column in columns), len(words), stimulus.results)
-        items = load_columns(image)
+        items = load_columns(image.loads())
         loads = _Loads(*(column.ctypes.data for column in items), len(items[0]))
         flips = np.ascontiguousarray(flips)
         places = self._state.places

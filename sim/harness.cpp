@@ -1,6 +1,6 @@
 // The verilated core behind plain C functions. One call moves a whole batch list through the core: the caller hands over
-// arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS and LANES, and ROM or PUBLIC where
-// they apply. Rows are laid out like RETIRE and RESULT in check.py.
+// arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS, ADDRESS_BITS, LOAD_BITS (of the pins
+// with data) and LANES, and ROM or PUBLIC where they apply. Rows are laid out like RETIRE and RESULT in check.py.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -20,8 +20,36 @@ struct Result {
     uint8_t last, fault, unused[6];
 };
 
-struct Stats {
-    int64_t cycles, total, accepted, results, extra, trace, busy, fault;
+// Laid out like _Run in bulk.py: what the outside does, where goes what is seen, how much of each there is and there is
+// room for; then what was seen. `gaps`, `stalls`, `pauses` and `trace` may be null.
+struct Run {
+    const uint64_t* words;
+    const uint8_t* lasts;
+    const uint32_t *gaps, *stalls;
+    const uint8_t* space;
+    const uint32_t* address;
+    const uint64_t* data;
+    const uint32_t* pauses;
+    int64_t *accepted, *loaded;
+    Result* results;
+    Retire* trace;
+    int64_t *busy, *load_ready;
+    int64_t word_count, result_count, load_count, limit, trace_room, change_room;
+    int64_t cycles, total, sent, taken, extra, traced, worked, fault, written;
+    int64_t busy_changes, load_ready_changes, changed, changed_result, changed_pin;
+};
+
+// The cycles in which a pin changes.
+struct Changes {
+    bool level;
+    int64_t* cycles;
+    int64_t room, count = 0;
+
+    void see(bool now, int64_t cycle) {
+        if (now == level) return;
+        if (count < room) cycles[count++] = cycle;
+        level = now;
+    }
 };
 
 // What one lane retires in this cycle; LANES is this for all of them.
@@ -30,7 +58,7 @@ struct Stats {
         retire(number, top.port##_value, top.port##_pc, top.port##_thread, top.port##_op, top.port##_dst,        \
                top.port##_fault);
 
-constexpr uint64_t MASK = BITS == 64 ? ~0ull : (1ull << BITS % 64) - 1;
+constexpr uint64_t mask(int bits) { return bits == 64 ? ~0ull : (1ull << bits % 64) - 1; }
 // The core has been idle long enough that nothing can follow: a batch starts two cycles after its last input word.
 constexpr int64_t QUIET = 4;
 
@@ -40,16 +68,44 @@ struct Core {
     int64_t flip_cycle = -1;
     uint8_t* flip_byte = nullptr;
     uint8_t flip_mask = 0;
+    uint64_t state = 0x9e3779b97f4a7c15;
 
     Core() {
         top.clk = 0;
         top.rst = 0;
-        top.i_valid = 0;
-        top.o_ready = 0;
-#ifndef ROM
-        top.load_valid = 0;
-#endif
+        rest();
         top.eval();
+    }
+
+    // New bits for pins that mean nothing in this cycle (xorshift after Marsaglia).
+    uint64_t noise() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        return state ^= state << 17;
+    }
+
+    void offer_nothing() {
+        const uint64_t bits = noise();
+        top.i_valid = 0;
+        top.i_data = bits & mask(BITS);
+        top.i_last = (bits ^ bits >> 32) & 1;
+    }
+
+    void load_nothing() {
+#ifndef ROM
+        const uint64_t bits = noise();
+        top.load_valid = 0;
+        top.load_data = bits & mask(LOAD_BITS);
+        top.load_address = (bits >> 32) & mask(ADDRESS_BITS);
+        top.load_space = (bits ^ bits >> 32) & 3;
+#endif
+    }
+
+    // Nothing moves at any port.
+    void rest() {
+        offer_nothing();
+        load_nothing();
+        top.o_ready = !top.o_valid && (noise() & 1);
     }
 
     void tick() {
@@ -73,105 +129,152 @@ void skinny_close(void* handle) {
     delete core;
 }
 
+// A cycle of reset, in which `i` and `o` do anything.
 void skinny_reset(void* handle) {
     Core& core = *static_cast<Core*>(handle);
+    core.rest();
+    core.top.i_valid = core.noise() & 1;
+    core.top.o_ready = core.noise() & 1;
     core.top.rst = 1;
     core.tick();
     core.top.rst = 0;
+    core.rest();
     core.top.eval();
 }
 
-// Writes `count` items at the load port; returns how many were taken within `limit` cycles.
+// Writes `count` items at the load port, with a pause now and then; returns how many were taken in `limit` cycles with
+// an offer.
 int64_t skinny_load(void* handle, const uint8_t* space, const uint32_t* address, const uint64_t* data, int64_t count,
                     int64_t limit) {
     int64_t done = 0;
 #ifndef ROM
     Core& core = *static_cast<Core*>(handle);
-    core.top.load_valid = 1;
-    for (; done < count && limit > 0; --limit) {
-        core.top.load_space = space[done];
-        core.top.load_address = address[done];
-        core.top.load_data = data[done];
-        done += core.top.load_ready;
+    while (done < count && limit > 0) {
+        core.rest();
+        if (core.noise() & 7) {
+            core.top.load_valid = 1;
+            core.top.load_space = space[done];
+            core.top.load_address = address[done];
+            core.top.load_data = data[done];
+            done += core.top.load_ready;
+            --limit;
+        }
         core.tick();
     }
-    core.top.load_valid = 0;
+    core.rest();
     core.top.eval();
 #endif
     return done;
 }
 
-// Offers `words` and takes results until the core is idle again, or for `limit` cycles. `gaps`, `stalls`, `accepted`
-// and `trace` may be null.
-void skinny_run(void* handle, const uint64_t* words, const uint8_t* lasts, int64_t word_count, const uint32_t* gaps,
-                const uint32_t* stalls, int64_t result_count, int64_t limit, int32_t noise, Result* results,
-                int64_t* accepted, Retire* trace, int64_t trace_room, Stats* stats) {
+// Offers words and takes results until the core is idle again, or for `limit` cycles.
+void skinny_run(void* handle, Run* run) {
     Core& core = *static_cast<Core*>(handle);
     Vtop& top = core.top;
-    int64_t sent = 0, taken = 0, extra = 0, traced = 0, busy = 0, fault = -1;
-    int64_t offer = gaps && word_count ? gaps[0] : 0;
-    int64_t since = -1, active = 0, working = 0, cycle = 0;
+    // Copies: the compiler keeps them in registers.
+    const Run given = *run;
+    const uint32_t *const gaps = given.gaps, *const stalls = given.stalls;
+    Changes busy{false, given.busy, given.change_room}, load_ready{true, given.load_ready, given.change_room};
+    int64_t sent = 0, taken = 0, extra = 0, traced = 0, worked = 0, fault = -1, written = 0;
+    int64_t changed = -1, changed_result = 0, changed_pin = 0;
+    int64_t offer = gaps && given.word_count ? gaps[0] : 0, write = given.pauses && given.load_count ? given.pauses[0] : 0;
+    int64_t active = 0, working = 0, cycle = 0;
+    bool waits = false;
+    Result held{};
     const auto retire = [&](uint8_t lane, uint64_t value, uint32_t pc, uint8_t thread, uint8_t op, uint8_t dst, uint8_t fault) {
-        busy += op >= 1 && op <= 5;
-        if (trace && traced < trace_room) trace[traced] = Retire{cycle, value, pc, thread, op, dst, fault, lane, {}};
+        worked += op >= 1 && op <= 5;
+        if (given.trace && traced < given.trace_room)
+            given.trace[traced] = Retire{cycle, value, pc, thread, op, dst, fault, lane, {}};
         ++traced;
         active = cycle + 1;
     };
-    for (; cycle < limit; ++cycle) {
+    for (; cycle < given.limit; ++cycle) {
 #ifdef PUBLIC
         if (cycle == core.flip_cycle) *core.flip_byte ^= core.flip_mask;
 #endif
-        const bool wants = sent < word_count && cycle >= offer;
-        if (wants) {
-            top.i_data = words[sent];
-            top.i_last = lasts[sent];
-        } else if (noise) {
-            top.i_data = MASK;
-            top.i_last = 1;
+        LANES
+        if (fault < 0 && top.fault) fault = cycle;
+        busy.see(top.busy, cycle);
+        if (top.busy) working = cycle + 1;
+
+#ifndef ROM
+        load_ready.see(top.load_ready, cycle);
+        core.load_nothing();
+        if (written < given.load_count && cycle >= write) {
+            top.load_valid = 1;
+            if (top.load_ready) {
+                top.load_space = given.space[written];
+                top.load_address = given.address[written];
+                top.load_data = given.data[written];
+                given.loaded[written++] = cycle;
+                working = cycle + 1;
+                write = cycle + 1 + (given.pauses && written < given.load_count ? given.pauses[written] : 0);
+            }
         }
-        top.i_valid = wants;
-        if (wants && top.i_ready) {
-            if (accepted) accepted[sent] = cycle;
-            ++sent;
-            offer = cycle + 1 + (gaps && sent < word_count ? gaps[sent] : 0);
-            active = cycle + 1;
+#endif
+
+        if (sent < given.word_count && cycle >= offer) {
+            top.i_valid = 1;
+            top.i_data = given.words[sent];
+            top.i_last = given.lasts[sent];
+            if (top.i_ready) {
+                given.accepted[sent++] = cycle;
+                offer = cycle + 1 + (gaps && sent < given.word_count ? gaps[sent] : 0);
+                active = cycle + 1;
+            }
+        } else {
+            core.offer_nothing();
         }
 
         const bool valid = top.o_valid;
-        bool ready = stalls == nullptr;
+        bool ready = !stalls || (!valid && (core.noise() & 1));
+        if (waits && changed < 0) {
+            changed_pin = !valid ? 0 : top.o_data != held.data ? 1 : top.o_last != held.last ? 2 : 3;
+            if (changed_pin < 3 || top.o_fault != held.fault) {
+                changed = cycle;
+                changed_result = taken;
+            }
+        }
         if (valid) {
-            if (since < 0) since = cycle;
-            if (stalls) ready = taken >= result_count || cycle >= since + stalls[taken];
+            if (!waits) held = Result{cycle, -1, top.o_data, top.o_last, top.o_fault, {}};
+            waits = true;
+            if (stalls) ready = taken >= given.result_count || cycle >= held.valid + stalls[taken];
             if (ready) {
-                if (taken < result_count) {
-                    Result& row = results[taken++];
-                    row.valid = since;
-                    row.taken = cycle;
-                    row.data = top.o_data;
-                    row.last = top.o_last;
-                    row.fault = top.o_fault;
-                } else {
-                    ++extra;
-                }
-                since = -1;
+                waits = false;
+                held.taken = cycle;
+                if (taken < given.result_count) given.results[taken++] = held;
+                else ++extra;
             }
             active = cycle + 1;
-        } else if (noise) {
-            ready = cycle & 1;
         }
         top.o_ready = ready;
 
-        LANES
-        if (fault < 0 && top.fault) fault = cycle;
-        if (top.busy) working = cycle + 1;
-        if (cycle >= active + QUIET && cycle >= working + QUIET && sent == word_count) break;
+        const bool quiet = cycle >= active + QUIET && cycle >= working + QUIET;
+        if (quiet && sent == given.word_count && written == given.load_count) break;
         core.tick();
     }
-    top.i_valid = 0;
-    top.o_ready = 0;
+    if (waits && taken < given.result_count) given.results[taken++] = held;
+    core.rest();
     top.eval();
     core.flip_cycle = -1;
-    *stats = Stats{active, cycle, sent, taken, extra, traced, busy, fault};
+    run->cycles = active;
+    run->total = cycle;
+    run->sent = sent;
+    run->taken = taken;
+    run->extra = extra;
+    run->traced = traced;
+    run->worked = worked;
+    run->fault = fault;
+    run->written = written;
+    run->busy_changes = busy.count;
+#ifdef ROM
+    run->load_ready_changes = -1;
+#else
+    run->load_ready_changes = load_ready.count;
+#endif
+    run->changed = changed;
+    run->changed_result = changed_result;
+    run->changed_pin = changed_pin;
 }
 
 #ifdef PUBLIC
