@@ -1,7 +1,9 @@
 """The cocotb bench passes on the core and fails on cores that are broken on purpose; so does Amaranth's simulator."""
 
 import dataclasses
+import inspect
 import re
+import textwrap
 
 import numpy as np
 import pytest
@@ -12,20 +14,25 @@ from skinny.hdl import core as core_module
 from skinny.hdl import datapath as datapath_module
 from skinny.hdl.arithmetic import Arithmetic
 from skinny.hdl.core import Core
+from skinny.hdl.results import ResultFIFO
+from skinny.hdl.store import Store
 from skinny.model.errors import CheckError, InputError
 from skinny.sim import ENGINES, amaranth_engine, bench, build
 from skinny.sim.bench import Load, Reset, Run, run_bench
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, random_stimulus
 from skinny.sim.engines import choose, simulate
+from skinny.sim.scenarios import load_steps, reset_steps
 
 
 @pytest.fixture
-def job(make_image, make_vectors, main_config):
-    """Programs with vectors, for the tests of the bench that make their own stimuli."""
+def scenarios(make_image, make_vectors, main_config):
+    """Two programs with a source and a sink that wait, with resets and with loads in mid-run."""
     rng = np.random.default_rng(5)
     images = [make_image(rng, main_config, length, outputs=2) for length in (3, 14)]
-    return [(image, make_vectors(rng, image, 14)) for image in images]
+    short, long = (make_vectors(rng, image, 14) for image in images)
+    runs = [Load(images[1]), Run(random_stimulus(rng, images[1], long, 0.5, 0.5, 0.5))]
+    return [Reset(), *runs, *reset_steps(rng, images[0], short), *load_steps(rng, *images, short, long)]
 
 
 @pytest.fixture
@@ -52,7 +59,7 @@ def test_whatever_source_and_sink_do(configs, make_image, make_vectors, rng):
     for config in (configs[0], configs[7], configs[10]):
         images = [make_image(rng, config, 10, outputs=2) for _ in range(2)]
         job = [(image, make_vectors(rng, image, 12)) for image in images]
-        run_bench(Core(config), job, ["matches_model", "load_waits_while_busy"])
+        run_bench(Core(config), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
 
 
 def test_hundred_programs_in_one_simulation(steps, main_config):
@@ -68,24 +75,17 @@ def test_initial_contents(make_image, make_vectors, rng, main_config):
     assert len(record.results) == 18
 
 
-def test_all_engines_see_the_same(steps, main_config):
-    listed = steps(main_config, 4)
+def test_all_engines_see_the_same(steps, main_config, scenarios):
+    listed = [*steps(main_config, 4), *scenarios]
     from_cocotb = bench.run_steps(Core(main_config), listed)
     from_amaranth = amaranth_engine.run_steps(Core(main_config), listed)
-    core = BulkCore(main_config)
-    runs = 0
-    for step in listed:
-        match step:
-            case Reset():
-                core.reset()
-            case Load(image):
-                core.load(image)
-            case Run(stimulus):
-                record = core.run(stimulus)
-                for other in (from_cocotb[runs], from_amaranth[runs], expect(stimulus)):
-                    assert first_divergence(stimulus, record, other) is None
-                    assert (record.cycles, record.busy) == (other.cycles, other.busy)
-                runs += 1
+    from_bulk = list(BulkCore(main_config).do(listed))
+    runs = [step for step in listed if isinstance(step, Run)]
+    for run, *records in zip(runs, from_bulk, from_cocotb, from_amaranth, strict=True):
+        expected = expect(run.stimulus, cycles=run.cycles)
+        for record in records:
+            assert first_divergence(run.stimulus, expected, record) is None
+            assert (record.cycles, record.worked) == (expected.cycles, expected.worked)
 
 
 def altered(original, **changes):
@@ -123,8 +123,20 @@ def no_rounding(self, product, acc, neg, negate=Arithmetic._negate_binary):
     return {**negate(self, product, acc, neg), "carry": neg}
 
 
+def rewritten(original, *changes):
+    """The method ``elaborate`` of a component with parts of its text replaced."""
+    text = textwrap.dedent(inspect.getsource(original.elaborate))
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    names = dict(vars(inspect.getmodule(original)))
+    exec(text, names)
+    return names["elaborate"]
+
+
 VALUE = r"(R\d|S) expected .*, got "
-BUGS = {
+#: Ports of a part that pass through something: the module that uses the part, its name, the ports, what is noticed.
+PORTS = {
     "wrong sign": (datapath_module, "Arithmetic", {"neg": lambda m, value: ~value}, VALUE),
     "stale operand": (core_module, "Datapath", {"x": delayed}, VALUE),
     "thread off by one": (core_module, "InputBuffer", {"thread": lambda m, value: value + 1}, VALUE),
@@ -132,31 +144,113 @@ BUGS = {
     "lost back-pressure at i": (core_module, "InputBuffer", {"i_ready": lambda m, value: 1}, "input word "),
     "start vector lost": (core_module, "Datapath", {"start": lambda m, value: 0}, VALUE),
 }
+BUSY = "self.busy.eq(sequencer.tag.live | behind)"
+BEFORE = "sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live"
+#: Text of a part that is another: the part, old and new text, what is noticed.
+TEXTS = {
+    "settings follow the load pins": (
+        Store,
+        [("self.write & (self.item.space == space) & (", "(self.item.space == space) & (")],
+        "busy expected 1, got 0",
+    ),
+    "a reset keeps the count of batches that wait": (
+        Core,
+        [("waiting = Signal.like(store.batches)", "waiting = Signal.like(store.batches, reset_less=True)")],
+        "busy expected 1, got 0",
+    ),
+    "busy a cycle late": (Core, [(BUSY, "self.busy.eq(behind)")], "busy expected 1, got 0"),
+    "busy low while the last instruction retires": (
+        Core,
+        [(BUSY, f"self.busy.eq((sequencer.tag.live | behind) & ({BEFORE}))")],
+        "busy expected 1, got 0",
+    ),
+    "busy high while results wait": (
+        Core,
+        [(BUSY, "self.busy.eq(sequencer.tag.live | behind | waiting.any())")],
+        "busy expected 0, got 1",
+    ),
+    "load ready while the pipeline empties": (
+        Core,
+        [("self.load.ready.eq(~self.busy)", "self.load.ready.eq(~sequencer.tag.live)")],
+        "load_ready expected 0, got 1",
+    ),
+    "loaded while busy": (
+        Core,
+        [("store.write.eq(self.load.valid & self.load.ready)", "store.write.eq(self.load.valid)")],
+        " expected ",
+    ),
+    "a batch starts while something is loaded": (
+        Core,
+        [("sequencer.hold.eq(self.load.valid)", "sequencer.hold.eq(0)")],
+        "expected to retire in cycle",
+    ),
+    "data changes while it waits": (
+        ResultFIFO,
+        [
+            (
+                "some = Signal()",
+                "some, late = Signal(), Signal()\n    m.d.sync += late.eq(self.o.valid & ~self.o.ready)",
+            ),
+            ("self.o.p.eq(stored)", "self.o.p.eq(stored.as_value() ^ late)"),
+        ],
+        r"data of result \d+ changed while it waited",
+    ),
+    "valid falls while a result waits": (
+        ResultFIFO,
+        [("with m.If(memory.take):\n", "with m.If(1):\n")],
+        r"valid of result \d+ changed while it waited",
+    ),
+}
 
 
 def break_core(monkeypatch, bug):
+    """What is noticed of a core from now on."""
     if bug == "rounding":
         monkeypatch.setattr(Arithmetic, "_negate_binary", no_rounding)
         return VALUE
-    module, name, changes, message = BUGS[bug]
+    if bug in TEXTS:
+        part, changes, message = TEXTS[bug]
+        monkeypatch.setattr(part, "elaborate", rewritten(part, *changes))
+        return message
+    module, name, changes, message = PORTS[bug]
     monkeypatch.setattr(module, name, altered(getattr(module, name), **changes))
     return message
 
 
-@pytest.mark.parametrize("bug", [*BUGS, "rounding"])
-def test_a_broken_core_is_caught(monkeypatch, main_config, job, bug):
+BUGS = ["rounding", *PORTS, *TEXTS]
+RUN = {
+    "bulk": lambda config, steps: list(BulkCore(config).do(steps)),
+    "verilator": lambda config, steps: bench.run_steps(Core(config), steps),
+    "amaranth": lambda config, steps: amaranth_engine.run_steps(Core(config), steps),
+}
+
+
+@pytest.mark.parametrize(("engine", "bug"), [*(("amaranth", bug) for bug in BUGS), *(("bulk", bug) for bug in TEXTS)])
+def test_a_broken_core_is_caught(monkeypatch, main_config, scenarios, engine, bug):
     message = break_core(monkeypatch, bug)
-    with pytest.raises(CheckError, match=rf"^matches_model/.*: .*cycle \d+.*{message}"):
-        run_bench(Core(main_config), job, ["matches_model"])
+    with pytest.raises(CheckError, match=rf"^cycle \d+.*{message}"):
+        RUN[engine](main_config, scenarios)
 
 
-def test_the_unbroken_core_passes_the_same_job(main_config, job):
-    run_bench(Core(main_config), job, ["matches_model"])
+# The cocotb bench is the one of Amaranth's simulator but for how it reads and drives pins.
+@pytest.mark.parametrize(
+    "bug", ["wrong sign", "settings follow the load pins", "a reset keeps the count of batches that wait"]
+)
+def test_cocotb_catches_a_broken_core(monkeypatch, main_config, scenarios, bug):
+    message = break_core(monkeypatch, bug)
+    with pytest.raises(CheckError, match=rf"^does_the_steps: cycle \d+.*{message}"):
+        RUN["verilator"](main_config, scenarios)
 
 
-def test_every_engine_names_the_same_divergence(monkeypatch, main_config, job):
+@pytest.mark.parametrize("engine", RUN)
+def test_the_unbroken_core_passes_the_same_steps(main_config, scenarios, engine):
+    assert len(RUN[engine](main_config, scenarios)) == sum(isinstance(step, Run) for step in scenarios)
+
+
+def test_every_engine_names_the_same_divergence(monkeypatch, main_config, make_image, make_vectors, rng):
     break_core(monkeypatch, "wrong sign")
-    image, vectors = job[1]
+    image = make_image(rng, main_config, 14)
+    vectors = make_vectors(rng, image, 14)
     messages = set()
     for engine in ENGINES:
         with pytest.raises(CheckError) as caught:

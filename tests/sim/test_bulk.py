@@ -13,9 +13,11 @@ from skinny.model.cycles import overhead
 from skinny.model.isa import CoreConfig, Op
 from skinny.model.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint, Modular, PrimeField
+from skinny.sim.bench import Load, Reset, Run
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, outputs, random_stimulus, utilisation
 from skinny.sim.generate import random_program
+from skinny.sim.scenarios import load_steps, reset_steps
 
 EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -61,7 +63,7 @@ def runs(draw, config):
         return draw(st.none() | few.map(lambda cycles: np.array(cycles, dtype=np.int64)))
 
     plain = Stimulus(image, vectors, sizes)
-    return Stimulus(image, vectors, sizes, waits(vectors.size), waits(plain.results), draw(st.booleans()))
+    return Stimulus(image, vectors, sizes, waits(vectors.size), waits(plain.results))
 
 
 @EXAMPLES
@@ -148,7 +150,7 @@ def test_the_multiplier_works_in_every_cycle(rng, make_vectors, bulk):
     image = assemble(random_program(rng, config, 200), config)
     core.load(image)
     record = core.run(Stimulus.steady(image, make_vectors(rng, image, 4 * 100)))
-    assert record.busy == 200 * 400
+    assert record.worked == 200 * 400
     assert utilisation(record) >= 0.99
     starts = record.trace["cycle"][(record.trace["pc"] == 0) & (record.trace["thread"] == 0)]
     assert set(np.diff(starts)) == {len(image) * 4}
@@ -220,15 +222,38 @@ def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs
         assert (record.fault, len(record.results), record.results["fault"].any()) == (-1, 3 * 2000, False)
 
 
-def test_reset_in_the_middle_of_a_run_raises_nothing(bulk, make_image, make_vectors, rng, configs, differs):
+def test_resets_and_loads_in_the_middle_of_runs(config, bulk, make_image, make_vectors, rng):
+    for _ in range(3):
+        image, other = (make_image(rng, config, int(rng.integers(1, 20)), outputs=2) for _ in range(2))
+        vectors, after = (make_vectors(rng, each, 12) for each in (image, other))
+        list(bulk(config).do([*reset_steps(rng, image, vectors), *load_steps(rng, image, other, vectors, after)]))
+
+
+def test_a_reset_in_any_cycle(bulk, make_image, make_vectors, rng, configs):
     for config in (each for each in configs if each.guard):
-        core = bulk(config)
         image = make_image(rng, config, 12)
-        core.load(image)
-        for count in range(1, 40):
-            core.run(Stimulus.steady(image, make_vectors(rng, image, 8)), trace=False, limit=count)
-            core.reset()
-            assert differs(core, Stimulus.steady(image, make_vectors(rng, image, 6))) is None
+        stimuli = [random_stimulus(rng, image, make_vectors(rng, image, 8), 0.2, 0.2, 0.2) for _ in range(2)]
+        for cycles in range(0, 80, 2):
+            list(bulk(config).do([Load(image), Run(stimuli[0], cycles), Reset(), Run(stimuli[1])]))
+
+
+def test_what_is_cut_off_is_not_seen(bulk, make_image, make_vectors, rng, main_config):
+    # By hand: a word is offered in every cycle, a batch is 4 vectors of 4 words, and starts in cycle 17.
+    image = make_image(rng, main_config, 4)
+    core = bulk(main_config)
+    core.reset()
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 8))
+    for cycles, accepted, busy in ((0, 0, []), (1, 1, []), (17, 17, []), (18, 18, [17])):
+        record = core.run(stimulus, cycles=cycles)
+        core.reset()
+        assert (record.accepted.tolist(), record.busy.tolist()) == (list(range(accepted)), busy)
+        assert (len(record.results), len(record.trace)) == (0, 0)
+    first = int(expect(stimulus).results["valid"][0])
+    held = dataclasses.replace(stimulus, stalls=np.full(stimulus.results, 9))
+    record = core.run(held, cycles=first + 1)
+    assert record.results[["valid", "taken"]].tolist() == [(first, -1)]
+    core.reset()
 
 
 def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_config):

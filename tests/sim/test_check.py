@@ -1,6 +1,7 @@
 """A divergence is named: cycle, thread, instruction, register, expected and got; the earliest one first."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,18 @@ def result(row, column, value):
         (lambda f: setattr(f, "accepted", f.accepted + 1), "cycle 0: input word 0 of vector 0 expected to be accepted"),
         (lambda f: setattr(f, "trace", f.trace[:-1]), "cycle .*, word 4 .* of output z: R2 expected .*nothing retired"),
         (lambda f: setattr(f, "results", f.results[:-1]), "cycle .*: result 5 is missing"),
+        # Two batches: from cycle 5 to the last retirement, in cycle 5 + 2·10 - 1 + 6.
+        (lambda f: setattr(f, "busy", np.array([6, 31])), "cycle 5: busy expected 1, got 0"),
+        (lambda f: setattr(f, "busy", np.array([5, 30])), "cycle 30: busy expected 1, got 0"),
+        (lambda f: setattr(f, "busy", np.array([5])), "cycle 31: busy expected 0, got 1"),
+        (lambda f: setattr(f, "busy", np.array([5, 31, 40])), "cycle 40: busy expected 0, got 1"),
+        (lambda f: setattr(f, "load_ready", np.array([4, 31])), "cycle 4: load_ready expected 1, got 0"),
+        (lambda f: setattr(f, "load_ready", np.array([5, 33])), "cycle 31: load_ready expected 1, got 0"),
+        (
+            lambda f: setattr(f, "loaded", np.array([7])),
+            "cycle 7: word 0 at the load port expected to be taken never, was",
+        ),
+        (lambda f: setattr(f, "changed", (22, 2, "last")), "cycle 22: last of result 2 changed while it waited"),
     ],
 )
 def test_what_differs_is_named(stimulus, change, message):
@@ -90,6 +103,31 @@ def test_the_earliest_divergence_wins(stimulus):
         retire(4, "value", 9)(found)
 
     assert divergence(stimulus, change).startswith("cycle 15, thread 0, word 2 ")
+
+
+def test_what_becomes_of_a_result_that_changed_is_no_news(stimulus):
+    def change(found):
+        found.changed = (22, 2, "valid")
+        found.results = found.results[:2]
+
+    assert divergence(stimulus, change) == "cycle 22: valid of result 2 changed while it waited"
+
+
+def test_a_run_without_a_load_port_is_not_judged_by_it(stimulus):
+    assert divergence(stimulus, lambda found: setattr(found, "load_ready", None)) is None
+
+
+def test_a_cut_run_is_the_beginning_of_the_whole(stimulus):
+    stalled = replace(stimulus, stalls=np.array([0, 3, 0, 0, 0, 0]))
+    whole = expect(stalled)
+    for cycles in range(whole.cycles + 2):
+        part = expect(stalled, cycles=cycles)
+        for name in ("accepted", "busy", "load_ready"):
+            column = getattr(whole, name)
+            assert getattr(part, name).tolist() == column[column < cycles].tolist()
+        assert part.trace.tolist() == [row for row in whole.trace.tolist() if row[0] < cycles]
+        seen = [(row["valid"], row["taken"] if row["taken"] < cycles else -1) for row in whole.results]
+        assert part.results[["valid", "taken"]].tolist() == [pair for pair in seen if pair[0] < cycles]
 
 
 def test_outputs_by_vector(stimulus):
@@ -119,3 +157,10 @@ def test_random_stimuli_reach_every_size(stimulus):
     assert made.stalls.shape == (100,)
     ends = np.cumsum(made.sizes) - 1
     assert made.lasts().reshape(-1, 2)[ends, 1].tolist() == [int(size < 2) for size in made.sizes]
+    assert made.lasts().sum() == sum(size < 2 for size in made.sizes)
+    # Where ``last`` means something it is no noise: it ends a batch of one vector, and must not end one of two.
+    noisy = made.lasts(rng).reshape(-1, 2)
+    assert set(noisy[:, 0]) == {0, 1}
+    assert [noisy[end, 1] for end, size in zip(ends, made.sizes, strict=True) if size == 1] == [1] * made.sizes.count(1)
+    assert not any(noisy[end - 1, 1] for end, size in zip(ends, made.sizes, strict=True) if size == 2)
+    assert {noisy[end, 1] for end, size in zip(ends, made.sizes, strict=True) if size == 2} == {0, 1}

@@ -20,6 +20,7 @@ from skinny.sim.bench import Load, Reset, Run, run_bench
 from skinny.sim.bulk import BulkCore
 from skinny.sim.check import Stimulus, expect, first_divergence, outputs, random_elements, random_stimulus
 from skinny.sim.generate import random_program
+from skinny.sim.scenarios import load_steps, reset_steps
 
 RING = FixedPoint(16, 8)
 #: What takes 20,000 steps, and the engine for it.
@@ -72,11 +73,20 @@ def test_every_cycle(engine, rng):
         stimulus = random_stimulus(rng, image, image.config.pack(elements), *waits)
         record, expected = core.run(stimulus), expect(stimulus)
         assert first_divergence(stimulus, expected, record) is None
-        assert (record.cycles, record.busy) == (expected.cycles, expected.busy)
+        assert (record.cycles, record.worked) == (expected.cycles, expected.worked)
         found = image.config.unpack(outputs(stimulus, record), len(elements))
         assert np.array_equal(found, run_lanes(image, elements))
         if engine.core.ring.is_ring:
             assert np.array_equal(found, golden.run(image.program, engine.core.ring, elements).outputs)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=name_of)
+def test_resets_and_loads_in_the_middle_of_runs(engine, rng):
+    core = loadable(engine)
+    for _ in range(3):
+        image, other = (make_image(rng, engine, int(rng.integers(1, 40)), outputs=2) for _ in range(2))
+        vectors, after = (each.config.pack(make_elements(rng, each, 9)) for each in (image, other))
+        list(core.do([*reset_steps(rng, image, vectors), *load_steps(rng, image, other, vectors, after)]))
 
 
 @pytest.mark.parametrize("rom", [False, True])
@@ -108,7 +118,7 @@ def test_a_fault_sticks_to_its_vector_and_falls_with_a_load(rng):
 def test_cocotb_whatever_source_and_sink_do(rng):
     images = [make_image(rng, MAIN, length, outputs=2) for length in (3, 30)]
     job = [(image, image.config.pack(make_elements(rng, image, 7))) for image in images]
-    run_bench(ParallelEngine(MAIN), job, ["matches_model", "load_waits_while_busy"])
+    run_bench(ParallelEngine(MAIN), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
 
 
 def test_all_simulators_see_the_same(rng):
