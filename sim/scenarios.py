@@ -43,13 +43,15 @@ def _shortest(rng: np.random.Generator, image: Image | EngineImage) -> Image | E
 
 def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None) -> Run:
     """A run whose sink never takes a ``result``, cut in a random cycle while it waits or, without ``rng``, when nothing
-    moves any more."""
+    is accepted or retires any more."""
     stalls = np.zeros(stimulus.results, dtype=np.int64) if stimulus.stalls is None else stimulus.stalls.copy()
     stalls[result] = NEVER
     stimulus = dataclasses.replace(stimulus, stalls=stalls)
     expected = expect(stimulus, cycles=NEVER)
-    first, last = int(expected.results["valid"][result]) + 1, int(expected.busy[-1]) + 1
-    return Run(stimulus, max(first, last) if rng is None else int(rng.integers(first, max(first, last) + 1)))
+    assert expected.trace is not None
+    first = int(expected.results["valid"][result]) + 1
+    last = max(first, int(expected.accepted[-1]) + 1, int(expected.trace["cycle"][-1]) + 1)
+    return Run(stimulus, last if rng is None else int(rng.integers(first, last + 1)))
 
 
 def load_steps(
