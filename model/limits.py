@@ -1,0 +1,143 @@
+"""Limits: the time and the memory that reading and compiling may take.
+
+Two numbers are stated, everything else derives from them: the bytes that a file may have (also unpacked), the length
+of a program, the size of a formula. What can be known beforehand is refused beforehand. What cannot is watched: the
+readers and the passes call :func:`check` as they go, which looks at the clock and at the memory in use.
+
+Limits hold for what is done inside ``with Limits(…).applied():``; without it the defaults hold.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from .errors import InputError
+
+__all__ = ["MOST_BITS", "MOST_DIGITS", "Limits", "TooManyDigits", "check", "current", "parse_limits", "size_text", "watched"]
+
+#: Digits of a number, above and below a fraction bar, and the bits they take.
+MOST_DIGITS = 4000
+MOST_BITS = 13_288
+#: Bytes of memory at most for each instruction that is compiled, for each argument of an operation of a formula, and
+#: for each byte of a program's text.
+INSTRUCTION, ARGUMENT, TEXT_BYTE = 320, 256, 16
+#: Bytes of memory for each byte of a formula, of one line, or of a file of inputs.
+FORMULA_BYTE = LINE_BYTE = 256
+INPUTS_BYTE = 32
+#: A product of more factors takes more instructions for each than this, on 16 registers; so this many always may be.
+MANY_FACTORS, INSTRUCTIONS_A_FACTOR = 100_000, 200
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class TooManyDigits(InputError):
+    """A number has more than :data:`MOST_DIGITS` digits. Passes that only try another shape give that shape up."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``seconds`` are those of the clock, ``memory`` is in bytes."""
+
+    seconds: int = 600
+    memory: int = 4 << 30
+
+    def __post_init__(self) -> None:
+        if self.seconds < 1 or self.memory < 1:
+            raise InputError(f"a limit must be at least 1, not {min(self.seconds, self.memory)}")
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Let these be the limits of what is done inside."""
+        token = _limits.set(self)
+        try:
+            yield
+        finally:
+            _limits.reset(token)
+
+    @property
+    def length(self) -> int:
+        """Instructions of a program that is compiled."""
+        return self.memory // INSTRUCTION
+
+    @property
+    def factors(self) -> int:
+        """Factors of one product, powers multiplied out."""
+        return max(MANY_FACTORS, self.length // INSTRUCTIONS_A_FACTOR)
+
+    @property
+    def arguments(self) -> int:
+        """Arguments of all operations of a formula."""
+        return self.memory // ARGUMENT
+
+
+class _Watch(NamedTuple):
+    task: str
+    limits: Limits
+    end: float
+    most: int
+
+
+_limits: ContextVar[Limits] = ContextVar("limits", default=Limits())
+_watch: ContextVar[_Watch | None] = ContextVar("watch", default=None)
+
+
+def current() -> Limits:
+    """The limits that hold here."""
+    return _limits.get()
+
+
+@contextmanager
+def watched(task: str) -> Iterator[None]:
+    """Let :func:`check` hold the limits for what is done inside, counted from here; messages begin with ``task``."""
+    limits = current()
+    token = _watch.set(_Watch(task, limits, time.monotonic() + limits.seconds, _peak() + limits.memory))
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def check() -> None:
+    """Refuse to go on when the time or the memory of the task under way is used up. Takes about a microsecond."""
+    watch = _watch.get()
+    if watch is None:
+        return
+    if time.monotonic() > watch.end:
+        raise InputError(f"{watch.task} takes more than {watch.limits.seconds} s, the limit: --limit time=S raises it")
+    if _peak() > watch.most:
+        size = size_text(watch.limits.memory)
+        raise InputError(f"{watch.task} takes more than {size} of memory, the limit: --limit memory=SIZE raises it")
+
+
+def _peak() -> int:
+    """The most memory this process ever had, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def size_text(size: int) -> str:
+    """``4G`` and the like, where it is exact."""
+    unit = max((unit for unit in UNITS if size % UNITS[unit] == 0), key=UNITS.__getitem__)
+    return f"{size // UNITS[unit]}{unit}"
+
+
+def parse_limits(text: str) -> Limits:
+    """``time=60,memory=1G``; what is not named keeps its default."""
+    out = Limits()
+    for part in text.split(","):
+        seconds = re.fullmatch("time=([0-9]{1,9})", part)
+        memory = re.fullmatch("memory=([0-9]{1,9})([KMGT]?)", part)
+        if seconds:
+            out = replace(out, seconds=int(seconds[1]))
+        elif memory:
+            out = replace(out, memory=int(memory[1]) * UNITS[memory[2]])
+        else:
+            raise InputError(f"--limit must be like time=60,memory=1G (seconds; K, M, G or T bytes), not {text!r}")
+    return out
