@@ -13,15 +13,33 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from fractions import Fraction
+from typing import TypeVar
 
 from .errors import InputError
 
-__all__ = ["MOST_BITS", "MOST_DIGITS", "Limits", "TooManyDigits", "check", "current", "parse_limits", "size_text", "watched"]
+__all__ = [
+    "DEFAULTS",
+    "FORMULA_BYTE",
+    "INPUTS_BYTE",
+    "LINE_BYTE",
+    "MOST_BITS",
+    "MOST_DIGITS",
+    "TEXT_BYTE",
+    "DigitsError",
+    "Limits",
+    "check",
+    "check_digits",
+    "checked",
+    "current",
+    "parse_limits",
+    "size_text",
+    "watched",
+]
 
 #: Digits of a number, above and below a fraction bar, and the bits they take.
 MOST_DIGITS = 4000
@@ -34,10 +52,15 @@ FORMULA_BYTE = LINE_BYTE = 256
 INPUTS_BYTE = 32
 #: A product of more factors takes more instructions for each than this, on 16 registers; so this many always may be.
 MANY_FACTORS, INSTRUCTIONS_A_FACTOR = 100_000, 200
+#: Seconds between two looks at the memory, and items between two checks.
+LOOK, CHUNK = 0.01, 4096
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-class TooManyDigits(InputError):
+T = TypeVar("T")
+
+
+class DigitsError(InputError):
     """A number has more than :data:`MOST_DIGITS` digits. Passes that only try another shape give that shape up."""
 
 
@@ -77,20 +100,27 @@ class Limits:
         return self.memory // ARGUMENT
 
 
-class _Watch(NamedTuple):
+DEFAULTS = Limits()
+
+
+@dataclass
+class _Watch:
+    """``end`` is when the time is over, ``most`` the memory in bytes, ``again`` when both are looked at again."""
+
     task: str
     limits: Limits
     end: float
     most: int
+    again: float = 0.0
 
 
-_limits: ContextVar[Limits] = ContextVar("limits", default=Limits())
+_limits: ContextVar[Limits] = ContextVar("limits")
 _watch: ContextVar[_Watch | None] = ContextVar("watch", default=None)
 
 
 def current() -> Limits:
     """The limits that hold here."""
-    return _limits.get()
+    return _limits.get(DEFAULTS)
 
 
 @contextmanager
@@ -105,15 +135,29 @@ def watched(task: str) -> Iterator[None]:
 
 
 def check() -> None:
-    """Refuse to go on when the time or the memory of the task under way is used up. Takes about a microsecond."""
+    """Refuse to go on when the time or the memory of the task under way is used up."""
     watch = _watch.get()
-    if watch is None:
+    if watch is None or (now := time.monotonic()) < watch.again:
         return
-    if time.monotonic() > watch.end:
+    watch.again = now + LOOK
+    if now > watch.end:
         raise InputError(f"{watch.task} takes more than {watch.limits.seconds} s, the limit: --limit time=S raises it")
     if _peak() > watch.most:
         size = size_text(watch.limits.memory)
         raise InputError(f"{watch.task} takes more than {size} of memory, the limit: --limit memory=SIZE raises it")
+
+
+def checked(items: Sequence[T]) -> Iterator[T]:
+    """``items`` one by one, with a :func:`check` now and then."""
+    for first in range(0, len(items), CHUNK):
+        check()
+        yield from items[first : first + CHUNK]
+
+
+def check_digits(value: int | Fraction) -> None:
+    """Refuse a number that is too long to be written."""
+    if value.numerator.bit_length() > MOST_BITS or value.denominator.bit_length() > MOST_BITS:
+        raise DigitsError(f"a number of the formula gets more than {MOST_DIGITS:,} digits")
 
 
 def _peak() -> int:
@@ -139,5 +183,5 @@ def parse_limits(text: str) -> Limits:
         elif memory:
             out = replace(out, memory=int(memory[1]) * UNITS[memory[2]])
         else:
-            raise InputError(f"--limit must be like time=60,memory=1G (seconds; K, M, G or T bytes), not {text!r}")
+            raise InputError(f"must be like time=60,memory=1G (seconds; bytes, or K, M, G, T of them), not {text!r}")
     return out

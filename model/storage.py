@@ -48,7 +48,7 @@ COLUMNS = {
 }
 TEXTS = ("header", "weights", "inputs")
 #: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
-ENTRY = {name: 16 for name in ("dst", "src", "sign", "form")}
+ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
 OBJECT = 128
 #: Bytes that the table of contents of an archive may have; ours have a fifth of it.
 CONTENTS = 1 << 12
@@ -100,7 +100,8 @@ def read_text(path: str | Path, memory: int) -> str:
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror or error})") from None
     if len(content) > most:
-        raise InputError(f"{name}: more than {size_text(most)} bytes: --limit memory=SIZE of {memory} times as much helps")
+        limit = size_text(current().memory)
+        raise InputError(f"{name}: more than {most:,} bytes need more memory than {limit}: --limit memory=SIZE")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

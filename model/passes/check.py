@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from ..errors import CheckError
 from ..formula import Formula, Operations
+from ..limits import checked
 from ..program import Input, Linear, Program, Weight
 
 __all__ = ["POINTS", "check"]
@@ -72,7 +73,7 @@ def _scalars(program: Program, inputs: list[int]) -> list[int]:
 
 
 def _run(code: list[tuple[int, int, int, int]], scalars: list[int], registers: list[int]) -> list[int]:
-    for dst, src, sign, form in code:
+    for dst, src, sign, form in checked(code):
         registers[dst] = (registers[dst] + sign * scalars[form] * registers[src]) % PRIME
     return [r % PRIME for r in registers]
 
@@ -80,7 +81,7 @@ def _run(code: list[tuple[int, int, int, int]], scalars: list[int], registers: l
 def _formula_values(outputs: Mapping[str, Formula], operations: Operations, point: Mapping[str, int]) -> dict[str, int]:
     """Each formula at a point mod 2^61 - 1, one operation after the other, as it was written."""
     known: dict[int, int] = {}
-    for node, args in operations:
+    for node, args in checked(operations):
         match node.kind:
             case "product":
                 value = 1

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..limits import check
 from .contracts import Affine, Scalar
 from .emit import MINUS
 from .fold import scalar_values
@@ -149,6 +150,7 @@ class Searcher:
             for part, prime in ((slice(0, width), PRIME), (slice(width, None), SMALL_PRIME))
         ]
         for steps in range(size):
+            check()
             found = self._meeting(forward, backward, values, steps)
             if found is not None:
                 self.code = [*self.code[:first], *(self.packed[move] for move in found), *self.code[first + size :]]
