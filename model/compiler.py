@@ -172,15 +172,16 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     table, polynomials = normalise(outputs, written)
     pieces: list[Piece] = []
     steps: dict[str, list[int]] = {}
-    predicted = 0
+    length = predicted = 0
     for name, polynomial in polynomials.items():
         check()
-        piece, ahead, history = _compile_output(name, polynomial, table, goal)
+        piece, ahead, history = _compile_output(name, polynomial, table, goal, length)
         pieces.append(piece)
+        length += len(piece.code)
         predicted += ahead
-        for step, length, taken in history:
+        for step, reached, taken in history:
             entry = steps.setdefault(step, [0, 0])
-            entry[0] += length
+            entry[0] += reached
             entry[1] += taken
     given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
     program = lower(pieces, table.names, goal.width, goal.contract, goal.start, given)
@@ -196,9 +197,10 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
 
 
 def _compile_output(
-    name: str, polynomial: Polynomial, table: Table, goal: Goal
+    name: str, polynomial: Polynomial, table: Table, goal: Goal, before: int
 ) -> tuple[Piece, int, list[tuple[str, int, int]]]:
-    """The code of one output, its predicted length, and the history of its length."""
+    """The code of one output, its predicted length, and the history of its length; ``before`` is the length of the
+    outputs before it."""
     history: list[tuple[str, int, int]] = []
     candidates: list[Candidate] = []
     for candidate in _candidates(polynomial, table, goal):
@@ -210,8 +212,8 @@ def _compile_output(
         else:
             history.append(row)
     best = min(candidates, key=lambda c: c.cost)
-    if best.length > current().length:
-        size = f"{best.length:,}" if best.length < CEILING else "astronomically many"
+    if before + best.length > current().length:
+        size = f"{before + best.length:,}" if best.length < CEILING else "astronomically many"
         raise InputError(
             f"output {name}: the program would have {size} instructions, more than the limit {current().length:,}"
         )

@@ -46,7 +46,7 @@ MOST_DIGITS = 4000
 MOST_BITS = 13_288
 #: Bytes of memory at most for each instruction that is compiled, for each argument of an operation of a formula, and
 #: for each byte of a program's text.
-INSTRUCTION, ARGUMENT, TEXT_BYTE = 320, 256, 16
+INSTRUCTION, ARGUMENT, TEXT_BYTE = 200, 256, 16
 #: Bytes of memory for each byte of a formula, of one line, or of a file of inputs.
 FORMULA_BYTE = LINE_BYTE = 256
 INPUTS_BYTE = 32

@@ -234,6 +234,8 @@ def _check_contents(file: IO[bytes], name: str) -> None:
     file.seek(max(0, end - (1 << 16) - 22))
     tail = file.read()
     at = tail.rfind(b"PK\x05\x06")
+    if at < 0:
+        raise InputError(f"{name}: not a skinny program, or damaged")
     (size,) = struct.unpack_from("<I", tail, at + 12)
     if size > CONTENTS or tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
         raise InputError(f"{name}: not a skinny program (too many parts)")

@@ -102,17 +102,16 @@ def _of_equals(factors: Sequence[Expression]) -> Expression:
         return factors[0]
     if count <= 12:
         return _by_intervals(factors)
-    if count > COUNTS:
-        half = count // 2
-        first = _of_equals(factors[:half])
-        same = count % 2 == 0 and len({id(factor) for factor in factors}) == 1
-        return Pair([(first, first if same else _of_equals(factors[half:]))])
-    build = factors[0].build if len({id(factor) for factor in factors}) > 1 else 0
     base = factors[0]
+    same = all(factor is base for factor in factors)
+    if count > COUNTS and not same:
+        half = count // 2
+        return Pair([(_of_equals(factors[:half]), _of_equals(factors[half:]))])
+    build = 0 if same else base.build
     extra = build if base.scalar_form is not MIXED else 0
     # A power of two, because the splits of fewer are the same and need not be found again.
-    split_p, split_l = _count_splits(base.p + extra, base.l + extra, 1 << (count - 1).bit_length())
-    if len({id(factor) for factor in factors}) == 1:
+    split_p, split_l = _count_splits(base.p + extra, base.l + extra, min(COUNTS, 1 << (count - 1).bit_length()))
+    if same:
         return _power(base, count, split_p, split_l)
     made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
 
@@ -132,7 +131,7 @@ def _power(base: Expression, count: int, split_p: list[int], split_l: list[int])
 
     def part(size: int) -> Expression:
         if size not in made:
-            cuts = {split_p[size], split_l[size]}
+            cuts = {split_p[size], split_l[size]} if size <= COUNTS else {size // 2}
             made[size] = Pair([(part(cut), part(size - cut)) for cut in sorted(cuts)])
         return made[size]
 
