@@ -22,7 +22,7 @@ from .passes.check import check as prove
 from .passes.contracts import CEILING, Affine, Contract, Expression, Scalar, affine_scalar
 from .passes.emit import MINUS, Emitter, predict, relabelled
 from .passes.factor import bisect, expand, horner
-from .passes.fold import fold
+from .passes.fold import PRIME, fold
 from .passes.ladder import ladder
 from .passes.lower import Piece, cycles, lower
 from .passes.normalise import normalise
@@ -169,6 +169,9 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     size = sum(len(args) for _, args in written)
     if size > current().arguments:
         raise InputError(f"the formula has {size:,} operands, more than the limit, {current().arguments:,}")
+    given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
+    if any(value.denominator % PRIME == 0 for value in given):
+        raise InputError("no number may be divided by a multiple of 2^61 - 1: programs are checked modulo that prime")
     table, polynomials = normalise(outputs, written)
     pieces: list[Piece] = []
     steps: dict[str, list[int]] = {}
@@ -183,7 +186,6 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
             entry = steps.setdefault(step, [0, 0])
             entry[0] += reached
             entry[1] += taken
-    given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
     program = lower(pieces, table.names, goal.width, goal.contract, goal.start, given)
     checked = prove(program, outputs, written)
     return Compilation(
@@ -328,7 +330,7 @@ def _finish(candidate: Candidate, table: Table, goal: Goal) -> Draft:
 
 def _search(drafts: list[Draft], table: Table, goal: Goal) -> None:
     """Look for shorter pieces in the shortest draft and, because it leaves the search more freedom, in the longest."""
-    small = [draft for draft in drafts if is_searchable(draft.code)]
+    small = [draft for draft in drafts if is_searchable(draft.code, draft.scalars)]
     for draft in small[:1] + [other for other in small[-1:] if other.listing() != small[0].listing()]:
         code = search(draft.code, draft.scalars, len(table.names), list(goal.start), draft.register)
         if cycles(code, draft.scalars) <= draft.history[-1][2]:

@@ -127,7 +127,7 @@ def current() -> Limits:
 def watched(task: str) -> Iterator[None]:
     """Let :func:`check` hold the limits for what is done inside, counted from here; messages begin with ``task``."""
     limits = current()
-    token = _watch.set(_Watch(task, limits, time.monotonic() + limits.seconds, _peak() + limits.memory))
+    token = _watch.set(_Watch(task, limits, time.monotonic() + limits.seconds, _resident() + limits.memory))
     try:
         yield
     finally:
@@ -142,7 +142,7 @@ def check() -> None:
     watch.again = now + LOOK
     if now > watch.end:
         raise InputError(f"{watch.task} takes more than {watch.limits.seconds} s, the limit: --limit time=S raises it")
-    if _peak() > watch.most:
+    if _resident() > watch.most:
         size = size_text(watch.limits.memory)
         raise InputError(f"{watch.task} takes more than {size} of memory, the limit: --limit memory=SIZE raises it")
 
@@ -160,10 +160,14 @@ def check_digits(value: int | Fraction) -> None:
         raise DigitsError(f"a number of the formula gets more than {MOST_DIGITS:,} digits")
 
 
-def _peak() -> int:
-    """The most memory this process ever had, in bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+def _resident() -> int:
+    """The memory that this process holds, in bytes; where the system does not say, the most it ever held."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def size_text(size: int) -> str:

@@ -201,6 +201,8 @@ class _Reader:
         ended = False
         number, line = self.line, ""
         for number, line in self.lines:
+            if not line:
+                continue
             try:
                 target, change, term = line.split(" ")
                 scalar, _, source = term.rpartition("*")

@@ -210,9 +210,13 @@ def _right_pairs(rows: Vectors, columns: Vectors, values: list[int], width: int)
                     yield first + row, column
 
 
-def is_searchable(code: list[int]) -> bool:
-    """Whether the program is small enough, and has few enough scalars, for the search to get anywhere."""
-    return 1 < len(code) <= LONGEST and len({instruction >> 9 for instruction in code}) <= MOST_SCALARS
+def is_searchable(code: list[int], scalars: dict[Scalar, int]) -> bool:
+    """Whether the program is small enough, and has few enough scalars, for the search to get anywhere, and whether its
+    scalars are numbers modulo the primes."""
+    if not 1 < len(code) <= LONGEST or len({instruction >> 9 for instruction in code}) > MOST_SCALARS:
+        return False
+    numbers = [number for scalar in scalars for number in (scalar.bias, *(c for _, c in scalar.terms))]
+    return all(number.denominator % prime for number in numbers for prime in (PRIME, SMALL_PRIME))
 
 
 def search(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> list[int]:
