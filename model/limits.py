@@ -51,7 +51,7 @@ INSTRUCTION, ARGUMENT, TEXT_BYTE = 200, 256, 16
 FORMULA_BYTE = LINE_BYTE = 256
 INPUTS_BYTE = 32
 #: A product of more factors takes more instructions for each than this, on 16 registers; so this many always may be.
-MANY_FACTORS, INSTRUCTIONS_A_FACTOR = 100_000, 200
+MANY_FACTORS, INSTRUCTIONS_A_FACTOR = 100_000, 250
 #: Seconds between two looks at the memory, and items between two checks.
 LOOK, CHUNK = 0.01, 4096
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
