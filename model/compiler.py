@@ -9,18 +9,20 @@ promise to be short are all carried through to the end while they are small; the
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ParamSpec, TypeVar
 
 from .errors import InputError
 from .formula import Facts, Formula, facts, operations
+from .limits import DigitsError, check, current, watched
 from .passes.chain import chain
-from .passes.check import check
+from .passes.check import check as prove
 from .passes.contracts import CEILING, Affine, Contract, Expression, Scalar, affine_scalar
 from .passes.emit import MINUS, Emitter, predict, relabelled
 from .passes.factor import bisect, expand, horner
-from .passes.fold import fold
+from .passes.fold import PRIME, fold
 from .passes.ladder import ladder
 from .passes.lower import Piece, cycles, lower
 from .passes.normalise import normalise
@@ -65,6 +67,9 @@ NEAR = 2.0
 #: The shortest drafts that are scheduled.
 SCHEDULED = 3
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Compilation:
@@ -87,7 +92,6 @@ class Goal:
     width: int
     attention: bool
     without: frozenset[str]
-    limit: int
     start: tuple[int, ...]
 
     def uses(self, name: str) -> bool:
@@ -142,38 +146,48 @@ def compile_formula(
     width: int = 3,
     attention: bool = True,
     without: Collection[str] = (),
-    limit: int = 20_000_000,
     start: tuple[int, ...] | None = None,
 ) -> Compilation:
-    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart."""
-    began = time.perf_counter()
+    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart. What takes
+    more than the limits allow (see :mod:`.limits`) is refused."""
     if not 3 <= width <= WIDEST:
         raise InputError(f"the width must be 3 to {WIDEST}, not {width}")
-    if limit < 1:
-        raise InputError(f"the limit must be at least 1, not {limit}")
     unknown = sorted(set(without) - set(PASSES))
     if unknown:
         raise InputError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")
     default = tuple(int(r == 1) for r in range(width))
-    goal = Goal(contract, width, attention, frozenset(without), limit, start or default)
+    goal = Goal(contract, width, attention, frozenset(without), start or default)
     if goal.clean and goal.start[1] != 1:
         raise InputError(f"register 1 must start as 1, not {goal.start[1]}")
+    with watched("compiling"):
+        return _compile(outputs, goal)
+
+
+def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
+    began = time.perf_counter()
     written = operations(*outputs.values())
+    size = sum(len(args) for _, args in written)
+    if size > current().arguments:
+        raise InputError(f"the formula has {size:,} operands, more than the limit, {current().arguments:,}")
+    given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
+    if any(value.denominator % PRIME == 0 for value in given):
+        raise InputError("no number may be divided by a multiple of 2^61 - 1: programs are checked modulo that prime")
     table, polynomials = normalise(outputs, written)
     pieces: list[Piece] = []
     steps: dict[str, list[int]] = {}
-    predicted = 0
+    length = predicted = 0
     for name, polynomial in polynomials.items():
-        piece, ahead, history = _compile_output(name, polynomial, table, goal)
+        check()
+        piece, ahead, history = _compile_output(name, polynomial, table, goal, length)
         pieces.append(piece)
+        length += len(piece.code)
         predicted += ahead
-        for step, length, taken in history:
+        for step, reached, taken in history:
             entry = steps.setdefault(step, [0, 0])
-            entry[0] += length
+            entry[0] += reached
             entry[1] += taken
-    given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
-    program = lower(pieces, table.names, width, contract, goal.start, given)
-    checked = check(program, outputs, written)
+    program = lower(pieces, table.names, goal.width, goal.contract, goal.start, given)
+    checked = prove(program, outputs, written)
     return Compilation(
         program=program,
         steps=[(step, length, taken) for step, (length, taken) in steps.items()],
@@ -185,9 +199,10 @@ def compile_formula(
 
 
 def _compile_output(
-    name: str, polynomial: Polynomial, table: Table, goal: Goal
+    name: str, polynomial: Polynomial, table: Table, goal: Goal, before: int
 ) -> tuple[Piece, int, list[tuple[str, int, int]]]:
-    """The code of one output, its predicted length, and the history of its length."""
+    """The code of one output, its predicted length, and the history of its length; ``before`` is the length of the
+    outputs before it."""
     history: list[tuple[str, int, int]] = []
     candidates: list[Candidate] = []
     for candidate in _candidates(polynomial, table, goal):
@@ -199,10 +214,10 @@ def _compile_output(
         else:
             history.append(row)
     best = min(candidates, key=lambda c: c.cost)
-    if best.length > goal.limit:
-        size = f"{best.length:,}" if best.length < CEILING else "astronomically many"
+    if before + best.length > current().length:
+        size = f"{before + best.length:,}" if best.length < CEILING else "astronomically many"
         raise InputError(
-            f"output {name}: the program would have {size} instructions, more than the limit {goal.limit:,}"
+            f"output {name}: the program would have {size} instructions, more than the limit {current().length:,}"
         )
     near = [c for c in candidates if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
     drafts = sorted((_finish(candidate, table, goal) for candidate in near), key=lambda d: d.history[-1][2])
@@ -218,7 +233,7 @@ def _compile_output(
 
 def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
     """Ways to compute the polynomial. A large one is tried in its nested form only: it is by far the shortest then."""
-    expanded = expand(table, polynomial) if goal.uses("factor") else None
+    expanded = _attempt(expand, table, polynomial) if goal.uses("factor") else None
     if not polynomial or expanded == {}:
         yield _written("contracts", [], 0)
         return
@@ -229,14 +244,16 @@ def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Ca
         yield from _shaped("contracts", polynomial, table, goal)
     if expanded is not None:
         factors = sum(exponent for monomial in expanded for _, exponent in monomial)
-        nested = horner(table, expanded, min(VARIANTS, 1 + VARIED // (1 + factors)))
-        for shape in nested if large else [expanded, *nested, *bisect(table, expanded)]:
+        variants = min(VARIANTS, 1 + VARIED // (1 + factors))
+        nested = _attempt(horner, table, expanded, variants) or []
+        halved = (None if large else _attempt(bisect, table, expanded)) or []
+        for shape in [*nested, *halved] if large and nested else [expanded, *nested, *halved]:
             if shape not in shapes:
                 shapes.append(shape)
                 yield from _shaped("factor", shape, table, goal)
     if goal.uses("rebalance"):
         for shape in shapes[:FEW]:
-            balanced = rebalance(table, shape, goal.clean)
+            balanced = _attempt(rebalance, table, shape, goal.clean)
             if balanced is not None:
                 yield from _shaped("rebalance", balanced, table, goal)
     if not goal.clean:
@@ -250,12 +267,21 @@ def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Ca
         if goal.uses("univariate"):
             found = in_one_form(shape, table.sums, len(table.names))
             if found is not None and (goal.attention or len(found[0].terms) + (found[0].bias != 0) == 1):
-                code, register = recurrence(*found)
-                yield _written("univariate", code, register)
+                recurrent = _attempt(recurrence, *found)
+                if recurrent is not None:
+                    yield _written("univariate", *recurrent)
         if goal.uses("ladder"):
             steps = ladder(table, shape, goal.width, goal.attention)
             if steps is not None:
                 yield _written("ladder", steps, 0)
+
+
+def _attempt(make: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | None:
+    """What ``make`` makes, or none when its numbers get too long."""
+    try:
+        return make(*args, **options)
+    except DigitsError:
+        return None
 
 
 def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
@@ -264,7 +290,7 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     for attention in modes:
         options = (attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
         expression = Shaper(table, *options).shape(polynomial)
-        if expression.l > 64 * goal.limit:
+        if expression.l > 64 * current().length:
             yield Candidate(source, CEILING, CEILING, expression)
         else:
             yield Candidate(source, expression.full(goal.words), predict(expression, goal.words), expression)
@@ -304,7 +330,7 @@ def _finish(candidate: Candidate, table: Table, goal: Goal) -> Draft:
 
 def _search(drafts: list[Draft], table: Table, goal: Goal) -> None:
     """Look for shorter pieces in the shortest draft and, because it leaves the search more freedom, in the longest."""
-    small = [draft for draft in drafts if is_searchable(draft.code)]
+    small = [draft for draft in drafts if is_searchable(draft.code, draft.scalars)]
     for draft in small[:1] + [other for other in small[-1:] if other.listing() != small[0].listing()]:
         code = search(draft.code, draft.scalars, len(table.names), list(goal.start), draft.register)
         if cycles(code, draft.scalars) <= draft.history[-1][2]:

@@ -251,7 +251,8 @@ def facts(*formulas: Formula, known_operations: Operations | None = None) -> Fac
                 leaves, depth, degree, length = known[id(given[0])]
                 deeper = (node.value - 1).bit_length()
                 length = min(length * _balanced_weight(node.value), CEILING)
-                known[id(node)] = (leaves * node.value, depth + deeper, degree * node.value, length)
+                leaves, degree = min(leaves * node.value, CEILING), min(degree * node.value, CEILING)
+                known[id(node)] = (leaves, depth + deeper, degree, length)
             case "product":
                 factors = [arg for arg in given if arg.kind != "constant" or arg.value != -1] or given[:1]
                 args = [known[id(arg)] for arg in factors]
@@ -262,23 +263,23 @@ def facts(*formulas: Formula, known_operations: Operations | None = None) -> Fac
                     continue
                 levels = _balanced_depths(len(args))
                 known[id(node)] = (
-                    sum(arg[0] for arg in args),
+                    min(sum(arg[0] for arg in args), CEILING),
                     max(arg[1] + level for arg, level in zip(args, levels, strict=True)),
-                    sum(arg[2] for arg in args),
+                    min(sum(arg[2] for arg in args), CEILING),
                     min(sum(arg[3] << level for arg, level in zip(args, levels, strict=True)), CEILING),
                 )
             case _:
                 args = [known[id(arg)] for arg in given]
                 levels = _balanced_depths(len(args))
                 known[id(node)] = (
-                    sum(arg[0] for arg in args),
+                    min(sum(arg[0] for arg in args), CEILING),
                     max(arg[1] + level for arg, level in zip(args, levels, strict=True)),
                     max(arg[2] for arg in args),
                     min(sum(arg[3] for arg in args), CEILING),
                 )
     found = [known[id(formula)] for formula in formulas]
     return Facts(
-        sum(f[0] for f in found),
+        min(sum(f[0] for f in found), CEILING),
         max(f[1] for f in found),
         max(f[2] for f in found),
         min(sum(f[3] for f in found), CEILING),

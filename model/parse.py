@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from .errors import InputError
 from .formula import MINUS_ONE, Formula, constant
+from .limits import FORMULA_BYTE, MOST_DIGITS, DigitsError, check, check_digits, current, watched
 
 __all__ = ["parse_formula"]
 
@@ -58,6 +59,7 @@ class _Parser:
     def statements(self) -> dict[str, Formula]:
         tokens = self.tokens
         while self.next < len(tokens):
+            check()
             word = tokens[self.next]
             if word in ";\n" or word[0] == "#":
                 self.next += 1
@@ -164,14 +166,14 @@ class _Parser:
         if self.tokens[self.next] == "^":
             self.fail("write the power of a divisor with parentheses", self.next)
         if factors[-1].kind == "constant":
-            factors[-1] = constant(factors[-1].value / divisor)
+            factors[-1] = self.bounded(factors[-1].value / divisor)
         else:
             factors.append(constant(1 / divisor))
 
     def powered(self, base: Formula) -> Formula:
         while self.tokens[self.next] == "^":
             word = self.tokens[self.next + 1]
-            if not word.isdecimal():
+            if not (word.isascii() and word.isdecimal()):
                 self.fail("an exponent must be a whole number", self.next + 1)
             if len(word) > 6 or int(word) > LARGEST_EXPONENT:
                 self.fail(f"an exponent must be at most {LARGEST_EXPONENT}", self.next + 1)
@@ -184,11 +186,18 @@ class _Parser:
     def number(self, word: str) -> Formula:
         found = self.constants.get(word)
         if found is None:
-            exponent = re.search(r"[eE]([+-]?\d+)$", word)
-            if len(word) > 4000 or (exponent and abs(int(exponent[1])) > 4000):
+            exponent = re.search("[eE]([+-]?[0-9]+)$", word)
+            if len(word) > MOST_DIGITS or (exponent and abs(int(exponent[1])) > MOST_DIGITS):
                 self.fail("this number is too long", self.next)
-            found = self.constants[word] = constant(Fraction(word))
+            found = self.constants[word] = self.bounded(Fraction(word))
         return found
+
+    def bounded(self, value: Fraction) -> Formula:
+        try:
+            check_digits(value)
+        except DigitsError:
+            self.fail("this number is too long", min(self.next, len(self.tokens) - 2))
+        return constant(value)
 
     def named(self, word: str) -> Formula:
         found = self.defined.get(word) or self.variables.get(word)
@@ -199,4 +208,8 @@ class _Parser:
 
 def parse_formula(text: str) -> dict[str, Formula]:
     """The outputs of ``text`` by name, in order. Raises :exc:`InputError` with line, column and a caret."""
-    return _Parser(text).statements()
+    most = current().memory // FORMULA_BYTE
+    if len(text) > most:
+        raise InputError(f"the formula has more than {most:,} characters: --limit memory=SIZE raises that")
+    with watched("reading the formula"):
+        return _Parser(text).statements()

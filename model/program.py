@@ -199,7 +199,7 @@ class Program:
             last = output.at
         for names in (self.inputs, tuple(output.name for output in self.outputs)):
             if len(set(names)) != len(names):
-                raise InputError(f"the name {next(n for n in names if names.count(n) > 1)!r} is used twice")
+                raise InputError(f"the name {Counter(names).most_common(1)[0][0]!r} is used twice")
 
     def _validate_form(self, number: int, form: Form) -> None:
         match form:

@@ -11,6 +11,7 @@ a word); :meth:`Ring.pack` and :meth:`Ring.unpack` convert, with the batch as la
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -407,7 +408,7 @@ def parse_ring(text: str) -> Ring:
         return plain[kind]()
     numbers = rest.split(".")
     wanted = {"modular": 1, "prime": 1, "fixed": 2}
-    if kind in wanted and len(numbers) == wanted[kind] and all(n.isascii() and n.isdecimal() for n in numbers):
+    if kind in wanted and len(numbers) == wanted[kind] and all(re.fullmatch("[0-9]{1,18}", n) for n in numbers):
         values = [int(n) for n in numbers]
         if kind == "fixed":
             return FixedPoint(*values)

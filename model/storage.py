@@ -1,7 +1,8 @@
 """Programs as files: text (``.skn``, see :mod:`.text`) to read and compare, binary (``.npz``) for large ones.
 
 Both forms are read without ``eval`` or pickle. Whatever is wrong is an :exc:`InputError` of one line that begins with
-the file's name. Files are written under a temporary name, then renamed.
+the file's name; so is what is larger than the limits (see :mod:`.limits`), before it is read. Files are written under a
+temporary name, then renamed.
 """
 
 from __future__ import annotations
@@ -9,23 +10,30 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
+import struct
+import sys
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .errors import InputError
+from .limits import TEXT_BYTE, current, size_text, watched
 from .program import Columns, Form, Input, Linear, Output, Program, Weight
 from .text import INTEGER, NUMBER, VERSION, check_names, dumps, loads, shortened, weight_texts
 
-__all__ = ["ending", "load", "save", "write_file", "write_folder"]
+__all__ = ["ending", "load", "read_text", "save", "write_file", "write_folder"]
 
-#: Columns of the binary form: name to type. A linear form has its bias (or -1) as index and ``terms`` many terms.
 KINDS = (Input, Weight, Linear)
+#: Columns of the binary form: name to type. A linear form has its bias (or -1) as index and ``terms`` many terms.
 COLUMNS = {
     "dst": np.uint8,
     "src": np.uint8,
@@ -39,14 +47,23 @@ COLUMNS = {
     "derived": np.bool_,
 }
 TEXTS = ("header", "weights", "inputs")
+#: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
+ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
+OBJECT = 128
+#: Bytes that the table of contents of an archive may have; ours have a fifth of it.
+CONTENTS = 1 << 12
+#: Bytes that are read at once.
+BLOCK = 1 << 20
 
 
 def ending(path: str | Path) -> str:
-    """``.skn`` or ``.npz``; any other ending is refused."""
+    """``.skn`` or ``.npz``; any other ending is refused, unless it is that of a pipe or a device, which holds text."""
     found = Path(path).suffix
-    if found not in (".skn", ".npz"):
-        raise InputError(f"{path}: the name of a program must end in .skn or .npz")
-    return found
+    if found in (".skn", ".npz"):
+        return found
+    if is_stream(path):
+        return ".skn"
+    raise InputError(f"{path}: the name of a program must end in .skn or .npz")
 
 
 def save(program: Program, path: str | Path) -> None:
@@ -61,31 +78,63 @@ def save(program: Program, path: str | Path) -> None:
 
 def load(path: str | Path) -> Program:
     """The program that ``path`` holds."""
-    form = ending(path)
-    try:
-        if form == ".npz":
+    with watched(f"{path}: reading"):
+        if ending(path) == ".skn":
+            return loads(read_text(path, TEXT_BYTE), str(path))
+        try:
             with open(path, "rb") as file:
                 return _load_binary(file, str(path))
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def read_text(path: str | Path, memory: int) -> str:
+    """The text of a file, or of standard input for ``-``, when its bytes, at ``memory`` bytes each, keep the limits."""
+    name = "<stdin>" if path == "-" else path
+    most = current().memory // memory
+    content = bytearray()
     try:
-        text = content.decode("utf-8-sig")
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+            while len(content) <= most and (block := file.read(BLOCK)):
+                content += block
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from None
+    if len(content) > most:
+        limit = size_text(current().memory)
+        raise InputError(f"{name}: more than {most:,} bytes need more memory than {limit}: --limit memory=SIZE")
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}:{line}: not UTF-8 text") from None
-    return loads(text, str(path))
+        raise InputError(f"{name}:{line}: not UTF-8 text") from None
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether ``path`` is there and is a pipe, a device or anything else that is written into, never replaced."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    given = os.path.abspath(path)
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or given.startswith(("/dev/", "/proc/"))
 
 
 def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let ``write`` fill a file of a temporary name in the folder of ``path``, then give it its name."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Let ``write`` fill a file of a temporary name beside ``path``, then give it its name and the permissions of the
+    file it replaces. Links are followed. Pipes and devices are written into."""
     try:
+        if is_stream(path):
+            with open(path, "wb") as file:
+                write(file)
+            return
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name[:50]}.{os.getpid()}.tmp")
         try:
             with open(temporary, "xb") as file:
                 write(file)
-            os.replace(temporary, path)
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
@@ -165,19 +214,53 @@ def _load_binary(file: IO[bytes], name: str) -> Program:
 def _read_arrays(file: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
     if file.read(4) != b"PK\x03\x04":
         raise InputError(f"{name}: not a skinny program (no npz archive)")
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as archive:
-        version = archive["skinny"]
-        if version.shape != () or version.dtype.kind != "i":
-            raise InputError(f"{name}: not a skinny program (no version)")
+    _check_contents(file, name)
+    with zipfile.ZipFile(file) as archive:
+        version = _read_array(archive, "skinny", name, 1)
         if int(version) != VERSION:
             raise InputError(f"{name}: version {int(version)} is not known: this program reads version {VERSION}")
-        out = {key: archive[key] for key in (*TEXTS, *COLUMNS)}
-    for key, array in out.items():
-        wanted = np.dtype(COLUMNS.get(key, np.uint8))
-        if array.ndim != 1 or array.dtype != wanted:
-            raise InputError(f"{name}: {key} must be one column of {wanted}, not {array.dtype} of shape {array.shape}")
+        left = current().memory
+        out = {}
+        for key in (*TEXTS, *COLUMNS):
+            each = ENTRY.get(key, OBJECT)
+            out[key] = _read_array(archive, key, name, left // each)
+            left -= each * out[key].size
     return out
+
+
+def _check_contents(file: IO[bytes], name: str) -> None:
+    """Refuse an archive whose table of contents has more entries than a program: they would all be read."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - (1 << 16) - 22))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0:
+        raise InputError(f"{name}: not a skinny program, or damaged")
+    (size,) = struct.unpack_from("<I", tail, at + 12)
+    if size > CONTENTS or tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
+        raise InputError(f"{name}: not a skinny program (too many parts)")
+
+
+def _read_array(archive: zipfile.ZipFile, key: str, name: str, most: int) -> NDArray[Any]:
+    """One array of at most ``most`` entries. What its header says is believed only after it was checked."""
+    with archive.open(f"{key}.npy") as part:
+        packed = archive.getinfo(f"{key}.npy").compress_type
+        if packed not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or npy.read_magic(part) != (1, 0):
+            raise InputError(f"{name}: not a skinny program, or damaged")
+        shape, _, dtype = npy.read_array_header_1_0(part)
+        if key == "skinny" and (shape != () or dtype.kind != "i"):
+            raise InputError(f"{name}: not a skinny program (no version)")
+        wanted = np.dtype(COLUMNS.get(key, np.uint8))
+        if key != "skinny" and (len(shape) != 1 or dtype != wanted):
+            raise InputError(f"{name}: {key} must be one column of {wanted}, not {dtype} of shape {shape}")
+        count = shape[0] if shape else 1
+        if count > most:
+            limit = size_text(current().memory)
+            raise InputError(f"{name}: {count:,} entries of {key} need more memory than {limit}: --limit memory=SIZE")
+        content = part.read(count * dtype.itemsize)
+        if len(content) != count * dtype.itemsize or part.read(1):
+            raise InputError(f"{name}: not a skinny program, or damaged")
+    return np.frombuffer(content, dtype=dtype).reshape(shape).copy()
 
 
 def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:

@@ -37,13 +37,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
 
 from .errors import InputError
+from .limits import LINE_BYTE, MOST_DIGITS, check, current
 from .program import CONTRACTS, Columns, Form, Input, Linear, Output, Program, Weight
 
 __all__ = [
@@ -61,11 +62,14 @@ __all__ = [
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-NUMBER = re.compile(r"[+-]?[0-9]{1,4000}(/[0-9]{1,4000})?")
-INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+DIGITS = f"[0-9]{{1,{MOST_DIGITS}}}"
+NUMBER = re.compile(f"[+-]?{DIGITS}(/{DIGITS})?")
+INTEGER = re.compile(f"[+-]?{DIGITS}")
 DECLARATION = re.compile(r"([wf])\[([0-9]{1,9})\]\s*=\s*(.*)")
 INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-])=\s*(\S+?)\s*\*\s*R([0-9]{1,9})")
 EMIT = re.compile(r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?")
+#: Characters that are split into lines at once.
+BLOCK = 1 << 20
 LINEAR_TERM = re.compile(r"w\[([0-9]{1,9})\](?:\s*\*\s*(\S+))?")
 
 
@@ -164,7 +168,8 @@ class _Reader:
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
-        self.lines = text.split("\n")
+        self.lines: Iterator[tuple[int, str]] = enumerate(_lines(text), 1)
+        self.longest = current().memory // LINE_BYTE
         self.line = 0
         self.width = 0
         self.contract = ""
@@ -194,7 +199,10 @@ class _Reader:
         registers, scalars = self.registers, self.scalars
         dst, src, sign, form = self.dst, self.src, self.sign, self.form
         ended = False
-        for number, line in enumerate(self.lines[self.line :], self.line + 1):
+        number, line = self.line, ""
+        for number, line in self.lines:
+            if not line:
+                continue
             try:
                 target, change, term = line.split(" ")
                 scalar, _, source = term.rpartition("*")
@@ -203,6 +211,8 @@ class _Reader:
                     raise ValueError
             except (KeyError, ValueError):
                 self.line = number
+                if len(line) > self.longest:
+                    self.fail(f"a line of more than {self.longest:,} characters: --limit memory=SIZE raises that")
                 plain = line.partition("#")[0].strip()
                 if plain and ended:
                     self.fail("nothing may follow 'end'")
@@ -215,7 +225,7 @@ class _Reader:
             src.append(i)
             sign.append(s)
             form.append(f)
-        self.line = len(self.lines) - (self.lines[-1] == "")
+        self.line = number - (line == "")
         if not ended:
             self.fail("the program is cut off: its last line must be 'end'")
         try:
@@ -237,16 +247,19 @@ class _Reader:
 
     def opening(self) -> str:
         """The version line, then the title."""
-        self.line = 1
-        words = self.lines[0].split()
+        self.line, line = next(self.lines)
+        words = line[:100].split()
         if len(words) != 2 or words[0] != "skinny":
             self.fail(f"the first line must be 'skinny {VERSION}'")
         if words[1] != str(VERSION):
             self.fail(f"version {words[1][:20]} is not known: this program reads version {VERSION}")
         title = []
-        while self.line < len(self.lines) and self.lines[self.line].startswith("#"):
-            title.append(self.lines[self.line].removeprefix("#").removeprefix(" ").rstrip())
-            self.line += 1
+        for number, line in self.lines:
+            if not line.startswith("#"):
+                self.lines = itertools.chain([(number, line)], self.lines)
+                break
+            self.line = number
+            title.append(line.removeprefix("#").removeprefix(" ").rstrip())
         return "\n".join(title)
 
     def statement(self, text: str) -> None:
@@ -424,6 +437,17 @@ class _Reader:
                 self.fail(f"the table does not list {shortened(text)}")
             self.table.append(form)
         return number
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of ``text``, some at a time, so that many short ones do not fill the memory."""
+    begin = 0
+    while begin <= len(text):
+        check()
+        end = text.find("\n", begin + BLOCK)
+        end = len(text) if end < 0 else end
+        yield from text[begin:end].split("\n")
+        begin = end + 1
 
 
 def shortened(text: str) -> str:

@@ -28,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         args = _parser().parse_args(_shielded(sys.argv[1:] if argv is None else argv))
-        args.execute(args)
+        with args.limit.applied():
+            args.execute(args)
         sys.stdout.flush()
         return 0
     except SystemExit as done:  # --help and --version

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from rich import box
@@ -15,22 +17,42 @@ from rich.table import Table
 from rich.text import Text
 from skinny.model.errors import InputError
 from skinny.model.formula import CEILING
+from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
 
 __all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable"]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are :exc:`InputError`."""
+    """A parser whose errors are :exc:`InputError`. Where an option is of type ``int`` or ``float``, it takes what a
+    person writes, ASCII digits, and not all that Python would (``1_000``, other scripts' digits, ``nan``)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.register("type", int, partial(_converted, "[+-]?[0-9]{1,18}", int))
+        self.register("type", float, partial(_converted, r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?", float))
 
     def error(self, message: str) -> Any:
         raise InputError(f"{message} (see '{self.prog} --help')")
+
+
+def _converted(pattern: str, convert: Callable[[str], Any], text: str) -> Any:
+    if not re.fullmatch(pattern, text):
+        raise ValueError
+    return convert(text)
+
+
+def _limits(text: str) -> Limits:
+    try:
+        return parse_limits(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_command(
     commands: Any, name: str, execute: Callable[[argparse.Namespace], None], summary: str, details: str
 ) -> Parser:
     """A subcommand that does ``execute(args)``; ``details`` stand below the options in its help. Every command
-    can answer in JSON."""
+    can answer in JSON and keeps limits when it reads or compiles."""
     parser: Parser = commands.add_parser(
         name,
         help=summary,
@@ -40,6 +62,14 @@ def add_command(
         allow_abbrev=False,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else on stdout")
+    parser.add_argument(
+        "--limit",
+        metavar="time=S,memory=SIZE",
+        type=_limits,
+        default=DEFAULTS,
+        help="what reading or compiling may take: seconds, bytes "
+        f"(default: time={DEFAULTS.seconds},memory={size_text(DEFAULTS.memory)})",
+    )
     parser.set_defaults(execute=execute)
     return parser
 

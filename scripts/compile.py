@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from skinny.model.errors import InputError
 from skinny.model.formula import CEILING
+from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.parse import parse_formula
 from skinny.model.program import CONTRACTS
-from skinny.model.storage import ending, save
+from skinny.model.storage import ending, read_text, save
 from skinny.model.text import dumps
 
 from .common import add_command, large, note, print_json, print_table
-from .inputs import parse_number, read_text
+from .inputs import parse_number
 
 if TYPE_CHECKING:
     from skinny.model.compiler import Compilation
 
 __all__ = ["register"]
 
-DETAILS = """\
+DETAILS = f"""\
 FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
 Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
 
@@ -32,8 +33,12 @@ Without -o the program is printed, unless --explain (the length after each pass)
 JSON keys: length (apply instructions), cycles (every step of the machine, attention included), width, contract,
 attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
-passes (length and cycles after each), self_check, file. textbook_length and bound are null from 2^200 on; bound_log2
-is always exact.
+passes (length and cycles after each), self_check, file. degree, leaves, textbook_length and bound are null from 2^200
+on; bound_log2 is always exact.
+
+Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
+{DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
+more than {DEFAULTS.factors:,} factors (more memory allows more); always numbers of more than {MOST_DIGITS:,} digits.
 
 example:
   $ skinny compile 'y = a*b'
@@ -72,7 +77,6 @@ def register(commands: Any) -> None:
         metavar="R0,R1,…",
         help="start vector (default: 0,1,0,…); an in-place program adds to its first register",
     )
-    parser.add_argument("--limit", metavar="N", type=int, default=20_000_000, help="refuse longer programs (2·10^7)")
     parser.add_argument(
         "--self-check", action="store_true", help="on a core every run undoes itself and checks (see skinny faults)"
     )
@@ -105,7 +109,6 @@ def execute(args: argparse.Namespace) -> None:
         width=args.width,
         attention=args.attention,
         without=without,
-        limit=args.limit,
         start=_start(args.start, args.width),
     )
     program = replace(compiled.program, title=_title(text), self_check=args.self_check)
@@ -123,7 +126,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _formula_text(given: str) -> str:
-    return read_text(given.removeprefix("@")) if given == "-" or given.startswith("@") else given
+    return read_text(given.removeprefix("@"), FORMULA_BYTE) if given == "-" or given.startswith("@") else given
 
 
 def _start(given: str | None, width: int) -> tuple[int, ...] | None:
@@ -153,8 +156,8 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "inputs": program.inputs,
         "outputs": [output.name for output in program.outputs],
         "depth": facts.depth,
-        "degree": facts.degree,
-        "leaves": facts.leaves,
+        "degree": facts.degree if facts.degree < CEILING else None,
+        "leaves": facts.leaves if facts.leaves < CEILING else None,
         "textbook_length": facts.textbook if facts.textbook < CEILING else None,
         "bound": facts.bound if facts.bound < CEILING else None,
         "bound_log2": 2 * facts.depth,

@@ -7,21 +7,25 @@ and column. Rows are counted from 1, the header not included.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
-import sys
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 from skinny.model.errors import InputError
+from skinny.model.limits import INPUTS_BYTE, MOST_DIGITS, check, watched
 from skinny.model.rings import Array, Ring
+from skinny.model.storage import read_text
 
 from .common import note
 
-__all__ = ["parse_number", "read_inputs", "read_pair", "read_start", "read_text"]
+__all__ = ["parse_number", "read_inputs", "read_pair", "read_start"]
 
+#: ``1``, but not what else Python takes for a whole number: other scripts' digits, ``1_000``, any number of digits.
+WHOLE = re.compile("[0-9]{1,18}")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 FRACTION = re.compile(r"[+-]?[0-9]+/0*[1-9][0-9]*")
 
@@ -29,22 +33,9 @@ FRACTION = re.compile(r"[+-]?[0-9]+/0*[1-9][0-9]*")
 def parse_number(text: str) -> Fraction:
     """The number that ``text`` writes as a decimal or a fraction, exactly."""
     text = text.strip()
-    if len(text) > 4000 or not (DECIMAL.fullmatch(text) or FRACTION.fullmatch(text)):
+    if len(text) > MOST_DIGITS or not (DECIMAL.fullmatch(text) or FRACTION.fullmatch(text)):
         raise InputError(f"{text if len(text) <= 40 else text[:37] + '…'!r} is not a finite number")
     return Fraction(text)
-
-
-def read_text(path: str) -> str:
-    """The text of a file, or of standard input for ``-``."""
-    name = "<stdin>" if path == "-" else path
-    try:
-        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InputError(f"{name}:{line}: not UTF-8 text") from None
 
 
 def read_start(text: str | None, width: int, ring: Ring) -> Array | None:
@@ -72,7 +63,7 @@ def read_pair(options: dict[str, str], names: Sequence[str], ring: Ring) -> Arra
         path, colon, row = given.rpartition(":")
         if not colon or os.path.exists(given):
             path, row = given, "1"
-        elif not (row.isascii() and row.isdecimal()):
+        elif not WHOLE.fullmatch(row):
             raise InputError(f"{option}: the row must be a number, counted from 1, not {row!r}")
         if path not in tables:
             tables[path] = read_inputs(path, names, ring, option)
@@ -90,9 +81,11 @@ def read_inputs(given: str | None, names: Sequence[str], ring: Ring, option: str
             raise InputError(f"the program reads {', '.join(names[:5])}{', …' * (len(names) > 5)}: give --inputs")
         return np.empty((1, 0), dtype=ring.element_dtype)
     if "=" in given and not os.path.exists(given):
-        columns, where = _assignments(given, names, option), option
+        columns, path = _assignments(given, names, option), None
     else:
-        columns, where = _csv_columns(given, names), f"{'<stdin>' if given == '-' else given}: row {{row}}"
+        path = "<stdin>" if given == "-" else given
+        with watched(f"{path}: reading"):
+            columns = _csv_columns(given, names)
     batch = len(columns[0]) if columns else 1
     out = np.empty((batch, len(names)), dtype=ring.element_dtype)
     for u, (name, column) in enumerate(zip(names, columns, strict=True)):
@@ -101,7 +94,7 @@ def read_inputs(given: str | None, names: Sequence[str], ring: Ring, option: str
             try:
                 known[text] = ring.encode(parse_number(text))
             except InputError as error:
-                place = where.format(row=column.index(text) + 1)
+                place = option if path is None else f"{path}: row {column.index(text) + 1}"
                 raise InputError(f"{place}, column {name!r}: {error}") from None
         out[:, u] = [known[text] for text in column]
     return out
@@ -109,12 +102,13 @@ def read_inputs(given: str | None, names: Sequence[str], ring: Ring, option: str
 
 def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:
     found: dict[str, str] = {}
+    known = set(names)
     for part in given.split(","):
         name, equals, value = part.partition("=")
         name = name.strip()
         if not equals or not name:
             raise InputError(f"{option}: expected NAME=VALUE, found {part!r}")
-        if name not in names:
+        if name not in known:
             raise InputError(f"{option}: the program has no input {name!r}")
         if name in found:
             raise InputError(f"{option}: {name!r} is given twice")
@@ -126,27 +120,35 @@ def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str
 
 
 def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
-    text = read_text(path)
+    # Blank lines at the end mean nothing; those before it are rows without values.
+    text = read_text(path, INPUTS_BYTE).rstrip("\r\n")
     path = "<stdin>" if path == "-" else path
+    if not text:
+        raise InputError(f"{path}: the file is empty")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        rows = list(csv.reader(text.splitlines(keepends=True), strict=True))
+        header = [head.strip() for head in next(reader)]
+        places = {head: place for place, head in enumerate(header)}
+        counts = Counter(header)
+        for name in names:
+            if counts[name] != 1:
+                raise InputError(f"{path}: the column {name!r} is {'there twice' if name in places else 'missing'}")
+        columns: list[list[str]] = [[] for _ in names]
+        chosen = [(column, places[name]) for column, name in zip(columns, names, strict=True)]
+        number = 0
+        for number, row in enumerate(reader, 1):
+            check()
+            if len(row) != len(header):
+                raise InputError(f"{path}: row {number} has {len(row)} values, the header {len(header)}")
+            for column, place in chosen:
+                column.append(row[place])
     except csv.Error as error:
         raise InputError(f"{path}: not a CSV file ({error})") from None
-    while rows and not rows[-1]:
-        rows.pop()
-    if not rows:
-        raise InputError(f"{path}: the file is empty")
-    header = [head.strip() for head in rows.pop(0)]
-    if not rows:
+    if not number:
         raise InputError(f"{path}: there is a header, but no row of values")
     for name in names:
-        if header.count(name) != 1:
-            raise InputError(f"{path}: the column {name!r} is {'there twice' if name in header else 'missing'}")
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(header):
-            raise InputError(f"{path}: row {number} has {len(row)} values, the header {len(header)}")
-    extra = [head for head in header if head not in names]
+        del places[name]
+    extra = list(places)
     if extra:
         note(f"{path}: columns the program does not read: {', '.join(extra[:5])}{', …' * (len(extra) > 5)}")
-    columns = list(zip(*rows, strict=True))
-    return [list(columns[header.index(name)]) for name in names]
+    return columns

@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 
+from ..limits import check
 from .contracts import CEILING, MIXED, Expression, Pair
 
 __all__ = ["associate", "chain"]
@@ -56,6 +57,7 @@ def _by_intervals(factors: Sequence[Expression]) -> Pair:
     """The product of two factors or more."""
     made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
     for size in range(2, len(factors) + 1):
+        check()
         for a in range(len(factors) - size + 1):
             b = a + size
             shapes = [(made[a, m], made[m, b]) for m in range(a + 1, b)]
@@ -78,15 +80,17 @@ def _worth_keeping(shapes: list[tuple[Expression, Expression]]) -> list[tuple[Ex
 
 @cache
 def _count_splits(strict: int, loose: int, most: int) -> tuple[list[int], list[int]]:
-    """For each count of factors that cost ``(strict, loose)`` the best split under P and the best under L."""
+    """For each count of factors that cost ``(strict, loose)`` the best split under P and the best under L; halves where
+    all are hopeless."""
     cost_p = np.full(most + 1, strict, dtype=np.int64)
     cost_l = np.full(most + 1, loose, dtype=np.int64)
     split_p, split_l = [0, 0], [0, 0]
     for count in range(2, most + 1):
+        check()
         under_p = 2 * cost_l[1:count] + 2 * cost_l[count - 1 : 0 : -1]
         under_l = 2 * cost_l[1:count] + cost_p[count - 1 : 0 : -1]
-        split_p.append(int(under_p.argmin()) + 1)
-        split_l.append(int(under_l.argmin()) + 1)
+        split_p.append(int(under_p.argmin()) + 1 if under_p.min() < CEILING else count // 2)
+        split_l.append(int(under_l.argmin()) + 1 if under_l.min() < CEILING else count // 2)
         cost_p[count] = min(int(under_p[split_p[-1] - 1]), CEILING)
         cost_l[count] = min(int(under_l[split_l[-1] - 1]), CEILING)
     return split_p, split_l
@@ -98,16 +102,16 @@ def _of_equals(factors: Sequence[Expression]) -> Expression:
         return factors[0]
     if count <= 12:
         return _by_intervals(factors)
-    if count > COUNTS:
-        half = count // 2
-        first = _of_equals(factors[:half])
-        same = count % 2 == 0 and len({id(factor) for factor in factors}) == 1
-        return Pair([(first, first if same else _of_equals(factors[half:]))])
-    build = factors[0].build if len({id(factor) for factor in factors}) > 1 else 0
     base = factors[0]
+    same = all(factor is base for factor in factors)
+    if count > COUNTS and not same:
+        half = count // 2
+        return Pair([(_of_equals(factors[:half]), _of_equals(factors[half:]))])
+    build = 0 if same else base.build
     extra = build if base.scalar_form is not MIXED else 0
-    split_p, split_l = _count_splits(base.p + extra, base.l + extra, count)
-    if len({id(factor) for factor in factors}) == 1:
+    # A power of two, because the splits of fewer are the same and need not be found again.
+    split_p, split_l = _count_splits(base.p + extra, base.l + extra, min(COUNTS, 1 << (count - 1).bit_length()))
+    if same:
         return _power(base, count, split_p, split_l)
     made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
 
@@ -127,7 +131,7 @@ def _power(base: Expression, count: int, split_p: list[int], split_l: list[int])
 
     def part(size: int) -> Expression:
         if size not in made:
-            cuts = {split_p[size], split_l[size]}
+            cuts = {split_p[size], split_l[size]} if size <= COUNTS else {size // 2}
             made[size] = Pair([(part(cut), part(size - cut)) for cut in sorted(cuts)])
         return made[size]
 

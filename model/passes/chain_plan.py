@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from ..limits import check
 from .contracts import CEILING
 from .rebalance import product_costs
 
@@ -278,6 +279,7 @@ def plan_p(c: int, at: int = 0) -> Plan:
                 if cost < best.cost:
                     best = Plan(cost, "term", (t,))
     for a in (at,) if at else _windowed(n, 0.25, 0.65, n - 1):
+        check()
         cost = 2 * plan_r(c >> a).cost + plan_pair(a, below(c, a)).cost
         if cost < best.cost:
             best = Plan(cost, "pair", (a,))
@@ -293,6 +295,7 @@ def plan_r(c: int, at: int = 0) -> Plan:
     if not at and n <= EVERY:
         best = Plan(plan_r(c ^ 1 << n - 1).cost + _product_r(n - 1), "term", (n - 1,))
     for a in (at,) if at else _windowed(n, 0.15, 0.55, n - 1):
+        check()
         h, v = below(c, a), c >> a
         shift = plan_p(v).cost
         for way, cost in (

@@ -13,12 +13,16 @@ from collections.abc import Mapping
 
 from ..errors import CheckError
 from ..formula import Formula, Operations
-from ..program import Input, Linear, Program, Weight
+from ..limits import check as check_limits
+from ..limits import checked
+from ..program import Columns, Input, Linear, Program, Weight
 
 __all__ = ["POINTS", "check"]
 
 PRIME = (1 << 61) - 1
 POINTS = 2
+#: Instructions that are run between two looks at the limits.
+CHUNK = 1 << 14
 
 
 def check(program: Program, outputs: Mapping[str, Formula], operations: Operations) -> str:
@@ -31,17 +35,8 @@ def check(program: Program, outputs: Mapping[str, Formula], operations: Operatio
         for part in program.parts():
             (output,) = part.outputs
             value = wanted[output.name]
-            code = list(
-                zip(
-                    part.code.dst.tolist(),
-                    part.code.src.tolist(),
-                    part.code.sign.tolist(),
-                    part.code.form.tolist(),
-                    strict=True,
-                )
-            )
             if program.contract == "clean":
-                found = _run(code, scalars, list(program.start))[output.register]
+                found = _run(part.code, scalars, list(program.start))[output.register]
                 if found != value:
                     raise CheckError(f"internal error: output {output.name} of the compiled program is wrong")
                 continue
@@ -50,7 +45,7 @@ def check(program: Program, outputs: Mapping[str, Formula], operations: Operatio
                 expected = list(registers)
                 if unit == 1:
                     expected[output.register] = (expected[output.register] + value) % PRIME
-                if _run(code, scalars, registers) != expected:
+                if _run(part.code, scalars, registers) != expected:
                     raise CheckError(f"internal error: output {output.name} is not computed in place")
     how = "in place, from every unit vector" if program.contract == "in-place" else "from the start vector"
     return f"at {POINTS} random points mod 2^61-1, {how}"
@@ -71,16 +66,19 @@ def _scalars(program: Program, inputs: list[int]) -> list[int]:
     return out
 
 
-def _run(code: list[tuple[int, int, int, int]], scalars: list[int], registers: list[int]) -> list[int]:
-    for dst, src, sign, form in code:
-        registers[dst] = (registers[dst] + sign * scalars[form] * registers[src]) % PRIME
+def _run(code: Columns, scalars: list[int], registers: list[int]) -> list[int]:
+    for first in range(0, len(code), CHUNK):
+        check_limits()
+        columns = (column[first : first + CHUNK].tolist() for column in code.arrays())
+        for dst, src, sign, form in zip(*columns, strict=True):
+            registers[dst] = (registers[dst] + sign * scalars[form] * registers[src]) % PRIME
     return [r % PRIME for r in registers]
 
 
 def _formula_values(outputs: Mapping[str, Formula], operations: Operations, point: Mapping[str, int]) -> dict[str, int]:
     """Each formula at a point mod 2^61 - 1, one operation after the other, as it was written."""
     known: dict[int, int] = {}
-    for node, args in operations:
+    for node, args in checked(operations):
         match node.kind:
             case "product":
                 value = 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..limits import check
 from .contracts import CEILING, Contract, Expression, Item, J, Scalar, Step
 
 __all__ = ["MINUS", "Emitter", "Packed", "predict", "relabelled"]
@@ -25,6 +26,7 @@ def predict(root: Expression, contract: Contract) -> int:
     lengths: dict[tuple[int, Contract], int] = {}
     stack = [(root, contract)]
     while stack:
+        check()
         part, wanted = stack[-1]
         key = (id(part), wanted)
         items = [item for item in part.word(wanted) if isinstance(item, Item)]
@@ -49,6 +51,7 @@ class Emitter:
         """The instructions of ``root`` on roles: source 0, target 1, third 2, extras from 3."""
         stack = [(root, contract)]
         while stack:
+            check()
             part, wanted = stack[-1]
             key = (id(part), wanted)
             word = part.word(wanted)

@@ -12,6 +12,7 @@ import random
 import re
 from fractions import Fraction
 
+from ..limits import check
 from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
 
 __all__ = ["bisect", "expand", "horner"]
@@ -56,6 +57,7 @@ def _substitute(
                     return None
                 product: Polynomial = {}
                 for left, a in partial.items():
+                    check()
                     for right, b in expanded[atom].items():
                         add_into(product, times(left, right), a * b)
                 partial = product
@@ -92,6 +94,7 @@ def _horner(table: Table, polynomial: Polynomial, chance: random.Random | None, 
                 users.setdefault(atom, []).append(monomial)
     counts = {atom: len(monomials) for atom, monomials in users.items()}
     while counts:
+        check()
         if chance is None:
             variable = min(counts, key=lambda atom: (-counts[atom], atom))
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 
+from ..limits import checked
 from .contracts import Scalar
 from .emit import MINUS
 
@@ -43,7 +44,7 @@ def fold(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[i
 def _nonzero(code: list[int], values: list[int], start: list[int]) -> list[int]:
     registers = list(start)
     out = []
-    for instruction in code:
+    for instruction in checked(code):
         source = registers[instruction & 15]
         if source:
             change = values[instruction >> 9] * source
@@ -56,7 +57,7 @@ def _nonzero(code: list[int], values: list[int], start: list[int]) -> list[int]:
 def _live(code: list[int], values: list[int], width: int, output: int) -> list[int]:
     adjoint = [int(r == output) for r in range(width)]
     out = []
-    for instruction in reversed(code):
+    for instruction in checked(code[::-1]):
         after = adjoint[instruction >> 4 & 15]
         if after:
             change = values[instruction >> 9] * after

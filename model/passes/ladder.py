@@ -9,6 +9,7 @@ which needs the register below that, and so on down to the register that holds o
 
 from __future__ import annotations
 
+from ..limits import check
 from .contracts import Affine, affine_scalar, is_simple
 from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, magnitude
 from .univariate import Simple
@@ -38,6 +39,7 @@ class _Ladder:
         for monomial in [m for m in change if self._direct(m, change[m]) is not None]:
             self._step(rung, 1, self._direct(monomial, change.pop(monomial)))
         while change:
+            check()
             if rung + 1 == len(self.rungs):
                 return False
             choices = [option for m, c in change.items() for option in self._options(m, c)]

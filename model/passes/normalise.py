@@ -8,10 +8,11 @@ inside products stay as they were written. Cost: linear in the formula, without 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
+from ..errors import InputError
 from ..formula import Formula, Operations
-from .polynomial import Coefficient, Polynomial, Table, add_into, plain
+from ..limits import MOST_BITS, check, current
+from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, raised
 
 __all__ = ["normalise"]
 
@@ -23,11 +24,12 @@ def normalise(outputs: Mapping[str, Formula], operations: Operations) -> tuple[T
     for node, _ in operations:
         if node.kind == "variable":
             names.setdefault(node.value, len(names))
-        elif node.kind == "constant" and denominator % node.value.denominator:
-            denominator *= node.value.denominator
+        elif node.kind == "constant" and denominator.bit_length() <= MOST_BITS:
+            denominator *= node.value.denominator if denominator % node.value.denominator else 1
     table = Table(names, denominator)
     known: dict[int, Polynomial] = {}
     for node, args in operations:
+        check()
         match node.kind:
             case "constant":
                 known[id(node)] = {(): plain(node.value)} if node.value else {}
@@ -55,7 +57,7 @@ def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
         if len(factor) == 1:
             ((part, coefficient),) = factor.items()
             if coefficient != 1:
-                scale = scale * coefficient
+                scale = plain(scale * coefficient)
             for atom, exponent in part:
                 powers[atom] = powers.get(atom, 0) + exponent
         elif factor:
@@ -66,10 +68,10 @@ def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
         return {m: plain(c * scale) for m, c in sums[0].items()}
     for polynomial in sums:
         size, reduced = table.reduced(polynomial)
-        scale = scale * size
+        scale = plain(scale * size)
         atom = table.atom(reduced)
         powers[atom] = powers.get(atom, 0) + 1
-    return {tuple(sorted(powers.items())): plain(scale)}
+    return {_monomial(powers): scale}
 
 
 def _power(table: Table, base: Polynomial, exponent: int) -> Polynomial:
@@ -79,6 +81,13 @@ def _power(table: Table, base: Polynomial, exponent: int) -> Polynomial:
         return base
     if len(base) == 1:
         ((part, coefficient),) = base.items()
-        return {tuple((atom, e * exponent) for atom, e in part): plain(Fraction(coefficient) ** exponent)}
+        return {_monomial({atom: e * exponent for atom, e in part}): raised(coefficient, exponent)}
     size, reduced = table.reduced(base)
-    return {((table.atom(reduced), exponent),): plain(Fraction(size) ** exponent)}
+    return {_monomial({table.atom(reduced): exponent}): raised(size, exponent)}
+
+
+def _monomial(powers: dict[int, int]) -> Monomial:
+    factors = sum(powers.values())
+    if factors > current().factors:
+        raise InputError(f"a product of {factors:,} factors is longer than the limit, {current().factors:,} factors")
+    return tuple(sorted(powers.items()))

@@ -7,6 +7,7 @@ constant between the same registers (they become one). Repeated until nothing ch
 
 from __future__ import annotations
 
+from ..limits import checked
 from .contracts import Affine, Scalar
 from .emit import MINUS
 from .polynomial import Coefficient, magnitude
@@ -23,7 +24,7 @@ def peephole(code: list[int], scalars: dict[Scalar, int]) -> list[int]:
     while True:
         before = len(code)
         out: list[int] = []
-        for instruction in code:
+        for instruction in checked(code):
             dst, src = instruction >> 4 & 15, instruction & 15
             pair = instruction & 255
             opposite = instruction ^ MINUS

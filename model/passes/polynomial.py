@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
 
-__all__ = ["Coefficient", "Monomial", "Polynomial", "Table", "add_into", "magnitude", "plain", "times"]
+from ..limits import MOST_BITS, MOST_DIGITS, DigitsError, check_digits
+
+__all__ = ["Coefficient", "Monomial", "Polynomial", "Table", "add_into", "magnitude", "plain", "raised", "times"]
 
 Coefficient = int | Fraction
 Monomial = tuple[tuple[int, int], ...]
@@ -20,8 +22,17 @@ Polynomial = dict[Monomial, Coefficient]
 
 
 def plain(value: Coefficient) -> Coefficient:
-    """``value`` as an ``int`` when it is whole: integer arithmetic is ten times faster."""
+    """``value``, if it is not too long, as an ``int`` when it is whole: integer arithmetic is ten times faster."""
+    check_digits(value)
     return value.numerator if value.denominator == 1 else value
+
+
+def raised(value: Coefficient, exponent: int) -> Coefficient:
+    """``value ^ exponent``, refused before it is computed when it gets too long."""
+    bits = max(value.numerator.bit_length(), value.denominator.bit_length()) - 1
+    if bits * exponent > MOST_BITS:
+        raise DigitsError(f"a number of the formula gets more than {MOST_DIGITS:,} digits")
+    return plain(Fraction(value) ** exponent)
 
 
 def magnitude(value: Coefficient) -> Coefficient:
@@ -51,7 +62,8 @@ class Table:
     """Atoms: ``names`` are the variables, ``sums`` the unexpanded polynomials.
 
     ``denominator`` is the product of the denominators the formula was written with: constants that the compiler makes
-    may divide by its prime factors and by nothing else, so that a formula over the integers stays one.
+    may divide by its prime factors and by nothing else, so that a formula over the integers stays one. Those that would
+    make it too long are left out.
     """
 
     def __init__(self, names: Iterable[str], denominator: int = 1) -> None:

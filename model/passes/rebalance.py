@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..limits import check
 from .contracts import CEILING
 from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
 
@@ -103,6 +104,7 @@ def _balanced(
     """Levels ``a`` to ``b - 1`` on top of ``end``. Recursion goes into ``v`` only, so its depth is logarithmic."""
     out: Polynomial = {}
     while a < b:
+        check()
         if not end:
             b, end = b - 1, levels[b - 1].rest
             continue
@@ -113,7 +115,7 @@ def _balanced(
         product: Monomial = ()
         powers: dict[int, int] = {}
         for level in levels[a : a + size]:
-            scale = scale * level.scale
+            scale = plain(scale * level.scale)
             for atom, exponent in level.multiplier:
                 powers[atom] = powers.get(atom, 0) + exponent
         product = tuple(sorted(powers.items()))

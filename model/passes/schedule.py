@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
+from ..limits import check
 from .contracts import Scalar, affine_scalar, form_size, is_simple
 from .emit import MINUS
 
@@ -174,6 +175,7 @@ class _Search:
         layers: list[dict[tuple[int, int], State]] = [{} for _ in range(len(self.code) + 1)]
         layers[0][0, 0] = State(0, 0, 0, self.held, self.start, None)
         for taken in range(len(self.code)):
+            check()
             layer, layers[taken] = layers[taken], {}
             states = sorted(layer.values(), key=lambda state: (state.cost, -state.low))
             if len(states) > beam:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..limits import check
 from .contracts import Affine, Scalar
 from .emit import MINUS
 from .fold import scalar_values
@@ -149,6 +150,7 @@ class Searcher:
             for part, prime in ((slice(0, width), PRIME), (slice(width, None), SMALL_PRIME))
         ]
         for steps in range(size):
+            check()
             found = self._meeting(forward, backward, values, steps)
             if found is not None:
                 self.code = [*self.code[:first], *(self.packed[move] for move in found), *self.code[first + size :]]
@@ -208,9 +210,13 @@ def _right_pairs(rows: Vectors, columns: Vectors, values: list[int], width: int)
                     yield first + row, column
 
 
-def is_searchable(code: list[int]) -> bool:
-    """Whether the program is small enough, and has few enough scalars, for the search to get anywhere."""
-    return 1 < len(code) <= LONGEST and len({instruction >> 9 for instruction in code}) <= MOST_SCALARS
+def is_searchable(code: list[int], scalars: dict[Scalar, int]) -> bool:
+    """Whether the program is small enough, and has few enough scalars, for the search to get anywhere, and whether its
+    scalars are numbers modulo the primes."""
+    if not 1 < len(code) <= LONGEST or len({instruction >> 9 for instruction in code}) > MOST_SCALARS:
+        return False
+    numbers = [number for scalar in scalars for number in (scalar.bias, *(c for _, c in scalar.terms))]
+    return all(number.denominator % prime for number in numbers for prime in (PRIME, SMALL_PRIME))
 
 
 def search(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..limits import check
 from .associate import associate, chain
 from .contracts import Affine, Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, form_size
 from .polynomial import Coefficient, Monomial, Polynomial, Table, magnitude
@@ -118,6 +119,7 @@ class Shaper:
 
     def _product(self, monomial: Monomial, scale: Coefficient) -> Expression:
         """``scale·monomial`` with a positive scale."""
+        check()
         atoms = [atom for atom, exponent in monomial for _ in range(exponent)]
         if not self.attention:
             factors = [self._atom(atom) for atom in atoms]
@@ -148,7 +150,8 @@ class Shaper:
         sums = [(n, forms[atom]) for n, atom in enumerate(atoms) if atom >= len(self.variables)]
         wide = {n: form for n, form in sums if form is not None}
         if wide and scale == 1:
-            choices.append({n: Leaf(form) for n, form in wide.items()})
+            leaves = {atoms[n]: Leaf(form) for n, form in wide.items()}
+            choices.append({n: leaves[atoms[n]] for n in wide})
         if scale != 1:
             single = [n for n, atom in enumerate(atoms) if forms[atom] is not None]
             for n in single[:1] + [n for n in wide if n != single[0]][:2]:
@@ -196,6 +199,7 @@ class Shaper:
         out = [left.pop(0)]
         while left:
             here = out[-1][1]
+            check()
             nearest = min(range(len(left)), key=lambda n: form_size(left[n][1].minus(here)))
             out.append(left.pop(nearest))
         return out

@@ -12,6 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+from ..limits import check
 from .contracts import Affine, affine_scalar
 from .polynomial import Coefficient, Polynomial, plain
 
@@ -78,6 +79,7 @@ def coordinates(coefficients: Coefficients, signs: tuple[int, ...], unit_top: bo
     rest = list(coefficients)
     out: Coefficients = [0] * (degree + 1)
     for n in range(degree, -1, -1):
+        check()
         if rest[n]:
             out[n] = plain(rest[n] * basis[n][n])
             for power, c in enumerate(basis[n]):

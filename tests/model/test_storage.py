@@ -3,6 +3,11 @@
 import contextlib
 import io
 import os
+import resource
+import stat
+import struct
+import threading
+import zipfile
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
+from skinny.model.limits import Limits
 from skinny.model.program import Columns, Input, Linear, Output, Program, Weight
-from skinny.model.storage import load, save
+from skinny.model.storage import load, read_text, save, write_file
 from skinny.model.text import dumps, loads
 
 TEXT = """\
@@ -285,7 +291,7 @@ def test_binary_that_means_nothing_is_refused(tmp_path, changes, message):
 def test_binary_never_unpickles(tmp_path):
     path = tmp_path / "p.npz"
     np.savez(path, skinny=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(InputError, match="not a skinny program, or damaged"):
+    with pytest.raises(InputError, match=r"not a skinny program \(no version\)"):
         load(path)
 
 
@@ -336,3 +342,200 @@ def test_what_cannot_be_written_is_refused(tmp_path, name):
     with pytest.raises(InputError, match=r"weight w\[1\] has too many digits"):
         save(replace(PROGRAM, weights=(Fraction(1), Fraction(10**9000))), tmp_path / name)
     assert os.listdir(tmp_path) == []
+
+
+def npy_header(shape, kind="|u1"):
+    text = repr({"descr": kind, "fortran_order": False, "shape": shape}).encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + 1) + text + b"\n"
+
+
+def with_part(path, key, content, packed=zipfile.ZIP_DEFLATED):
+    """PROGRAM as an archive in which the part ``key`` has another content."""
+    save(PROGRAM, path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", packed) as archive:
+        for name, old in parts.items():
+            archive.writestr(name, content if name == f"{key}.npy" else old)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "message"),
+    [
+        ("dst", npy_header((10**15,)), "1,000,000,000,000,000 entries of dst need more memory than 4G"),
+        ("weights", npy_header((10**9,)), "1,000,000,000 entries of weights need more memory than 4G"),
+        ("term_input", npy_header((10**9,), "<i4"), "1,000,000,000 entries of term_input need more memory than 4G"),
+        ("dst", npy_header((-5,)) + b"12345", "not a skinny program, or damaged"),
+        ("dst", npy_header((3,)) + b"12", "not a skinny program, or damaged"),
+        ("dst", npy_header((3,)) + bytes(10**8), "not a skinny program, or damaged"),
+        ("dst", b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31) + bytes(10**8), "not a skinny program, or damaged"),
+        ("skinny", npy_header((10**15,), "<i4"), "not a skinny program (no version)"),
+        ("dst", npy_header((10**8, 10**8)), "dst must be one column of uint8, not uint8 of shape"),
+        ("dst", npy_header((2,), "|V999999999"), "dst must be one column of uint8, not |V999999999 of shape"),
+    ],
+)
+def test_headers_are_believed_only_within_the_limits(tmp_path, key, content, message):
+    path = with_part(tmp_path / "p.npz", key, content)
+    with memory_for(64 << 20), pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+@contextlib.contextmanager
+def memory_for(size):
+    """What is done inside cannot make the process larger by more than ``size`` bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as file:
+        now = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_what_unpacks_to_more_than_the_limit_is_refused_unread(tmp_path):
+    path = tmp_path / "p.npz"
+    arrays = dict(np.load(rewritten(PROGRAM, tmp_path)))
+    np.savez_compressed(path, **arrays | {"dst": np.zeros(1 << 28, np.uint8), "weights": np.zeros(1 << 26, np.uint8)})
+    assert path.stat().st_size < 1 << 20
+    for memory, said in ((4 << 30, "4G"), (1 << 20, "1M")):
+        message = f"67,108,864 entries of weights need more memory than {said}: --limit memory=SIZE"
+        with memory_for(64 << 20), Limits(memory=memory).applied(), pytest.raises(InputError, match=message):
+            load(path)
+
+
+def test_all_columns_share_the_memory(tmp_path):
+    path = tmp_path / "p.npz"
+    save(PROGRAM, path)
+    sizes = {name: array.size for name, array in np.load(path).items() if name != "skinny"}
+    code = ("dst", "src", "sign", "form")
+    needed = sum(size * (16 if name in code else 128) for name, size in sizes.items())
+    with Limits(memory=needed).applied():
+        assert load(path) == PROGRAM
+    with Limits(memory=needed - 1).applied(), pytest.raises(InputError, match="entries of derived need more memory"):
+        load(path)
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_packings_are_refused(tmp_path, packed):
+    path = with_part(tmp_path / "p.npz", "dst", npy_header((3,)) + bytes(10**7), packed)
+    with memory_for(64 << 20), pytest.raises(InputError, match="not a skinny program, or damaged"):
+        load(path)
+
+
+def test_archives_of_very_many_parts_are_refused_unread(tmp_path):
+    path = tmp_path / "p.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(2000):
+            archive.writestr(str(number), b"")
+    with pytest.raises(InputError, match=r"not a skinny program \(too many parts\)$"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("p.skn", 268_435_456), ("p.txt", 134_217_728)], ids=["a program", "another text"]
+)
+def test_text_is_read_up_to_its_limit(tmp_path, name, most):
+    path = tmp_path / name
+    path.write_text(TEXT)
+    os.truncate(path, 10**11)  # there are no blocks behind it: it takes no room
+    with pytest.raises(InputError, match=f"{name}: more than {most:,} bytes need more memory than 4G: --limit memory="):
+        load(path) if name == "p.skn" else read_text(path, 32)
+
+
+def test_the_limit_of_text_is_exact(tmp_path):
+    path = tmp_path / "p.skn"
+    text = TEXT + "\n" * 10_000
+    path.write_text(text)
+    with Limits(memory=16 * len(text)).applied():
+        assert load(path) == PROGRAM
+    with Limits(memory=16 * len(text) - 1).applied(), pytest.raises(InputError, match="bytes need more memory than"):
+        load(path)
+
+
+def test_long_lines_are_refused():
+    text = TEXT.replace("inputs a b", "inputs a b" + " " * 1000)
+    with Limits(memory=256 * 1010).applied():
+        assert loads(text) == PROGRAM
+    message = "<text>:6: a line of more than 1,009 characters: --limit memory=SIZE raises that"
+    with Limits(memory=256 * 1010 - 1).applied(), pytest.raises(InputError, match=message):
+        loads(text)
+
+
+def test_pipes_and_devices_are_read_as_text(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(TEXT,))
+    writer.start()
+    assert load(path) == PROGRAM
+    writer.join()
+    with pytest.raises(InputError, match=r"^/dev/zero: more than 268,435,456 bytes"):
+        load("/dev/zero")
+
+
+def test_many_short_lines_take_little_memory():
+    text = "skinny 1\n" + "\n" * (32 << 20)
+    with memory_for(64 << 20), pytest.raises(InputError, match="<text>:33554433: the program is cut off"):
+        loads(text)
+
+
+@pytest.mark.parametrize("name", ["p.skn", "p.npz"])
+def test_links_are_followed(tmp_path, name):
+    (tmp_path / "other").mkdir()
+    link, target = tmp_path / name, tmp_path / "other" / "target"
+    link.symlink_to(target)
+    for _ in ("dangling", "there"):
+        save(PROGRAM, link)
+        assert link.is_symlink()
+        assert target.is_file()
+        assert not target.is_symlink()
+        assert load(link) == PROGRAM
+    assert os.listdir(tmp_path / "other") == ["target"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
+def test_replaced_files_keep_their_permissions(tmp_path, mode):
+    path = tmp_path / "p.skn"
+    path.write_text("old")
+    path.chmod(mode)
+    save(PROGRAM, path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert load(path) == PROGRAM
+
+
+def test_new_files_have_the_usual_permissions(tmp_path):
+    save(PROGRAM, tmp_path / "p.skn")
+    (tmp_path / "usual").touch()
+    assert (tmp_path / "p.skn").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@pytest.mark.parametrize("name", ["p.skn", "p.npz", "pipe"])
+def test_pipes_are_written_into(tmp_path, name):
+    path = tmp_path / name
+    os.mkfifo(path)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
+    reader.start()
+    save(PROGRAM, path)
+    reader.join()
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    (tmp_path / ("copy.npz" if name == "p.npz" else "copy.skn")).write_bytes(read[0])
+    assert load(tmp_path / ("copy.npz" if name == "p.npz" else "copy.skn")) == PROGRAM
+
+
+def test_devices_are_written_into(tmp_path):
+    link = tmp_path / "p.skn"
+    link.symlink_to("/dev/null")
+    save(PROGRAM, link)
+    save(PROGRAM, "/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert link.is_symlink()
+    assert os.listdir(tmp_path) == ["p.skn"]
+
+
+def test_long_names_can_be_written(tmp_path):
+    path = tmp_path / ("ü" * 125 + ".skn")
+    write_file(path, lambda file: file.write(b"x"))
+    assert os.listdir(tmp_path) == [path.name]

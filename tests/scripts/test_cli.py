@@ -1,6 +1,7 @@
 """The command as a whole: bad input is one clear line and exit code 2, whatever it is, and nothing is left behind."""
 
 import os
+import re
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -28,6 +29,33 @@ MALFORMED = [
     ({}, ["compile", "a", "-o", "a.txt"], "a.txt: the name of a program must end in .skn or .npz"),
     ({}, ["compile", "a", "-o", "missing/a.skn"], "missing/a.skn: the folder does not exist"),
     ({}, ["bench", "bogus"], "invalid choice: 'bogus'"),
+    ({}, ["compile", "a", "--width", "1_0"], "argument --width: invalid int value: '1_0'"),
+    ({}, ["compile", "a", "--width", "٣"], "argument --width: invalid int value: '٣'"),
+    ({}, ["compile", "a", "--width", " 5"], "argument --width: invalid int value: ' 5'"),
+    ({}, ["compile", "a", "--start", "1_0,1,0"], "'1_0' is not a finite number"),
+    ({}, ["fpga", "p.skn", "--freq", "nan"], "argument --freq: invalid float value: 'nan'"),
+    ({}, ["fpga", "p.skn", "--seeds", "٣"], "argument --seeds: invalid int value: '٣'"),
+    ({}, ["bound", "p.skn", "--ring", "fixed:16.8", "--box", "0:1_0"], "--box 0:1_0: '1_0' is not a finite number"),
+    ({}, [*RUN, "a=٣,b=1"], "--inputs, column 'a': '٣' is not a finite number"),
+    ({}, [*RUN[:3], "modular:1_6"], "unknown ring 'modular:1_6'"),
+    ({}, [*RUN[:3], "modular:" + "1" * 5000], "unknown ring 'modular:111"),
+    # limits
+    ({}, ["compile", "a", "--limit", "7"], "argument --limit: must be like time=60,memory=1G (seconds; bytes, or K"),
+    ({}, ["compile", "a", "--limit", "memory=0"], "argument --limit: a limit must be at least 1, not 0"),
+    ({}, ["compile", "a^1000", "--limit", "memory=2K"], "instructions, more than the limit 10"),
+    ({}, ["info", "p.skn", "--limit", "memory=1K"], "p.skn: more than 64 bytes need more memory than 1K: --limit"),
+    ({"i.csv": b"a,b\n" + b"1,2\n" * 100}, [*RUN, "i.csv", "--limit", "memory=8K"], "i.csv: more than 256 bytes need"),
+    ({"f.txt": b"a+" * 100 + b"b"}, ["compile", "@f.txt", "--limit", "memory=50K"], "f.txt: more than 200 bytes need"),
+    ({}, ["compile", "a+" * 100 + "b", "--limit", "memory=50K"], "the formula has more than 200 characters"),
+    # names of files are not formats
+    ({"x{y}.csv": b"a,b\nq,1\n"}, [*RUN, "x{y}.csv"], "x{y}.csv: row 1, column 'a': 'q' is not a finite number"),
+    ({"x{.csv": b"a,b\n1,1\n1,q\n"}, [*RUN, "x{.csv"], "x{.csv: row 2, column 'b': 'q' is not a finite number"),
+    ({"m.csv": b"a,b\n1,2\n\n1,2\n\n\n"}, [*RUN, "m.csv"], "m.csv: row 2 has 0 values, the header 2"),
+    (
+        {"i.csv": b"a,b\n1,2\n"},
+        ["explain", "p.skn", "--a", "i.csv:" + "1" * 5000, "--b", "i.csv"],
+        "--a: the row must be a number, counted from 1, not '111",
+    ),
     # formulas: the line, then the two lines with the caret
     ({}, ["compile", ""], "the formula is empty"),
     ({}, ["compile", "(a + b"], "this parenthesis is never closed at line 1, column 1\n  (a + b\n  ^"),
@@ -237,3 +265,30 @@ def test_large_csv_is_read_in_seconds(answer, folder):
     found = answer("run", "p.skn", "--ring", "fixed:32.4", "--inputs", "large.csv")
     assert found["batch"] == 100_000
     assert found["outputs"]["z"] == numbers[:, 0].tolist()
+
+
+@pytest.mark.parametrize("words", [["compile", "-"], ["run", "p.skn", "--ring", "exact", "--inputs", "-"]])
+def test_standard_input_without_end_is_refused(folder, words):
+    with open("/dev/zero", "rb") as zeros:
+        done = installed(*words, cwd=folder, stdin=zeros)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert re.fullmatch(rb"skinny: error: <stdin>: more than [0-9,]+ bytes need more memory [^\n]+\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "command", ["compile a*b -o", "trace p.skn --ring exact --inputs a=1,b=2 --vcd"], ids=["compile", "trace"]
+)
+def test_standard_output_can_be_named(folder, command):
+    words = command.split()
+    plain = installed(*words, "named.skn", cwd=folder)
+    assert plain.returncode == 0
+    named = installed(*words, "/dev/stdout", cwd=folder)
+    assert (named.returncode, named.stdout) == (0, (folder / "named.skn").read_bytes())
+
+
+def test_every_command_states_its_limits(skinny):
+    for name in ("compile", "run", "info", "trace", "explain", "bound", "sim", "verilog"):
+        code, out, _ = skinny(name, "--help")
+        assert code == 0
+        assert "(default: time=600,memory=4G)" in " ".join(out.split())
+    assert "programs of more than 21,474,836 instructions" in " ".join(skinny("compile", "--help")[1].split())

@@ -51,15 +51,12 @@ def test_defaults(skinny, asked):
         "width": 3,
         "attention": True,
         "without": frozenset(),
-        "limit": 20_000_000,
         "start": None,
     }
 
 
 def test_every_option_reaches_the_compiler(skinny, asked):
-    words = (
-        "--contract in-place --width 5 --no-attention --without fold --without peephole --limit 7 --start -1,1,0,0,2"
-    )
+    words = "--contract in-place --width 5 --no-attention --without fold --without peephole --start -1,1,0,0,2"
     assert skinny("compile", "a*b", *words.split())[0] == 0
     ((_, options),) = asked
     assert options == {
@@ -67,7 +64,6 @@ def test_every_option_reaches_the_compiler(skinny, asked):
         "width": 5,
         "attention": False,
         "without": frozenset({"fold", "peephole"}),
-        "limit": 7,
         "start": (-1, 1, 0, 0, 2),
     }
     assert skinny("compile", "a*b", "--attention", "--without", "fold,peephole")[0] == 0
