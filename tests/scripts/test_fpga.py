@@ -69,7 +69,7 @@ def test_report(answer, skinny, folder, monkeypatch):
         ([*CORE, "--device", "up4k"], "unknown device 'up4k': there are up5k, hx8k, ecp5-25k, ecp5-85k"),
         ([*QUICK, "--seeds", "0"], "the number of seeds must be 1 to 1000, not 0"),
         ([*QUICK, "--freq", "0"], "the frequency must be 1 to 1000 MHz, not 0"),
-        ([*QUICK, "--freq", "nan"], "the frequency must be 1 to 1000 MHz, not nan"),
+        ([*QUICK, "--freq", "nan"], "argument --freq: invalid float value: 'nan' (see 'skinny fpga --help')"),
         ([*QUICK, "--depth", "65536"], "the core does not fit up5k: it needs 227 block RAMs, there are 30"),
         ([*QUICK, "--depth", "6"], "7 program words do not fit a memory of 6"),
         ([*QUICK, "--no-attention"], "the program uses linear forms, but the core has no attention unit"),
