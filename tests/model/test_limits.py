@@ -157,6 +157,7 @@ ENORMOUS = [
     ("(x + z)^99999", "the program would have 104,009,728 instructions, more than the limit 21,474,836"),
     ("(2^100000)^100000*x", DIGITS),
     ("2^13289*x", DIGITS),
+    (f"{'9' * 4000}^100000*x", DIGITS),
     ("((1/2)^100000)^100000*x", DIGITS),
     ("(0.1^3000)^3000 + x", DIGITS),
     ("((2^100000)^100000)^0*x", DIGITS),
