@@ -27,8 +27,8 @@ def _measure(leaves: int) -> dict[str, Any]:
     import resource
     import time
 
-    from skinny.model.compiler import compile_formula
-    from skinny.model.parse import parse_formula
+    from skinny.model.compiler.pipeline import compile_formula
+    from skinny.model.formula.parse import parse_formula
 
     text = cubic_sum(leaves)
     began, worked = time.perf_counter(), time.process_time()

@@ -7,9 +7,9 @@ from time import perf_counter
 
 import numpy as np
 from skinny.model.errors import CheckError
-from skinny.model.golden import run
-from skinny.model.program import Columns, Input, Output, Program, Weight
+from skinny.model.program.program import Columns, Input, Output, Program, Weight
 from skinny.model.rings import Array, Modular
+from skinny.model.run.golden import run
 
 __all__ = ["bench_golden"]
 

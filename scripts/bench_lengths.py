@@ -11,9 +11,9 @@ import random
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
-from skinny.model.compiler import compile_formula
-from skinny.model.formula import Formula, variables
-from skinny.model.parse import parse_formula
+from skinny.model.compiler.pipeline import compile_formula
+from skinny.model.formula.formula import Formula, variables
+from skinny.model.formula.parse import parse_formula
 
 __all__ = ["FLOOR", "NEARLY", "OPEN", "SHORTEST", "Row", "bench_lengths", "chain", "measure"]
 

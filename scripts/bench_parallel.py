@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from skinny.hdl.engine import component
-from skinny.hdl.export import TOP, Pins
-from skinny.model.assemble import Image
+from skinny.hdl.export.export import TOP, Pins
+from skinny.hdl.parallel.engine import component
 from skinny.model.errors import CheckError
-from skinny.model.isa import CoreConfig
-from skinny.model.program import Output, Program
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.segments import EngineConfig, EngineImage, fit_lanes
+from skinny.model.program.program import Output, Program
 from skinny.model.rings import FixedPoint
-from skinny.model.segments import EngineConfig, EngineImage, fit_lanes
-from skinny.sim.bulk import BulkCore
-from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
+from skinny.sim.check.check import Stimulus, expect, first_divergence, random_elements
+from skinny.sim.check.generate import random_program
 from skinny.sim.fpga.devices import find_device
 from skinny.sim.fpga.synth import synthesise
-from skinny.sim.generate import random_program
+from skinny.sim.simulators.bulk import BulkCore
 
 __all__ = ["LANES", "bench_parallel", "measure", "sized_program"]
 

@@ -35,7 +35,7 @@ def register(benches: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from skinny.sim.build import missing_tools
-    from skinny.sim.power_up import DESIGNS, power_up
+    from skinny.sim.upsets.power_up import DESIGNS, power_up
 
     if missing := missing_tools():
         raise InputError(f"random power-up needs the compiled simulation: {missing}")

@@ -9,18 +9,19 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from skinny.hdl.core import Core
-from skinny.hdl.export import TOP, to_verilog
-from skinny.model.assemble import Image, assemble
+from skinny.hdl.core.core import Core
+from skinny.hdl.export.export import TOP, to_verilog
 from skinny.model.errors import CheckError
-from skinny.model.isa import CoreConfig
+from skinny.model.machine.assemble import Image, assemble
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
-from skinny.sim import amaranth_engine, bench
-from skinny.sim.bench import Load, Reset, Run
 from skinny.sim.build import build_program
-from skinny.sim.bulk import BulkCore
-from skinny.sim.check import Stimulus, expect, first_divergence, random_elements
-from skinny.sim.generate import random_program
+from skinny.sim.check import bench
+from skinny.sim.check.bench import Load, Reset, Run
+from skinny.sim.check.check import Stimulus, expect, first_divergence, random_elements
+from skinny.sim.check.generate import random_program
+from skinny.sim.simulators import amaranth as amaranth_engine
+from skinny.sim.simulators.bulk import BulkCore
 
 __all__ = ["bench_sim"]
 

@@ -6,12 +6,12 @@ import argparse
 from time import perf_counter
 from typing import Any
 
-from skinny.model.assemble import assemble
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig
-from skinny.model.link import seal
+from skinny.model.link.wire import seal
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
-from skinny.model.storage import load
 
 from .common import add_command, note, print_json, print_table
 from .sim import add_core_options
@@ -58,8 +58,8 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands do not need Amaranth.
-    from skinny.hdl.board import BOARDS
-    from skinny.sim.board import build_board
+    from skinny.hdl.link.board import BOARDS
+    from skinny.sim.fpga.bitstream import build_board
 
     if args.board not in BOARDS:
         raise InputError(f"the board must be one of {', '.join(BOARDS)}, not {args.board!r}")

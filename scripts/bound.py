@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from skinny.model.bounds import bound, suggest
+from skinny.model.bounds.bounds import bound, suggest
 from skinny.model.errors import InputError
+from skinny.model.program.storage import load
+from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import FixedPoint, parse_ring
-from skinny.model.storage import load
-from skinny.model.text import instruction_texts, scalar_texts
 
 from .common import add_command, print_json, print_table, readable
 from .inputs import parse_number

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from skinny.model.errors import InputError
-from skinny.model.formula import CEILING
+from skinny.model.formula.formula import CEILING
 from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
 
 __all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable"]

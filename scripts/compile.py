@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skinny.model.errors import InputError
-from skinny.model.formula import CEILING
+from skinny.model.formula.formula import CEILING
+from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
-from skinny.model.parse import parse_formula
-from skinny.model.program import CONTRACTS
-from skinny.model.storage import ending, read_text, save
-from skinny.model.text import dumps
+from skinny.model.program.program import CONTRACTS
+from skinny.model.program.storage import ending, read_text, save
+from skinny.model.program.text import dumps
 
 from .common import add_command, large, note, print_json, print_table
 from .inputs import parse_number
 
 if TYPE_CHECKING:
-    from skinny.model.compiler import Compilation
+    from skinny.model.compiler.pipeline import Compilation
 
 __all__ = ["register"]
 
@@ -97,7 +97,7 @@ def execute(args: argparse.Namespace) -> None:
         place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
         raise InputError(f"{place}{error}") from None
 
-    from skinny.model.compiler import PASSES, compile_formula
+    from skinny.model.compiler.pipeline import PASSES, compile_formula
 
     without = frozenset(name for given in args.without for name in given.split(","))
     for name in sorted(without):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.explain import METHODS, Divergence, Shares, divergence, shares
-from skinny.model.golden import run
-from skinny.model.program import Program
+from skinny.model.program.program import Program
+from skinny.model.program.storage import load
+from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Real, Ring, parse_ring
-from skinny.model.storage import load
-from skinny.model.text import instruction_texts, scalar_texts
+from skinny.model.run.explain import METHODS, Divergence, Shares, divergence, shares
+from skinny.model.run.golden import run
 
 from .common import add_command, note, print_json, print_table, readable
 from .explain_page import places, short, write_page

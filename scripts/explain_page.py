@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.golden import input_lanes, scalars, trace_chunks
-from skinny.model.program import Input, Linear, Program, Weight
+from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.storage import write_file
+from skinny.model.program.text import scalar_texts
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
-from skinny.model.storage import write_file
-from skinny.model.text import scalar_texts
+from skinny.model.run.golden import input_lanes, scalars, trace_chunks
 
 from .common import readable
 

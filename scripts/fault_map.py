@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from skinny.model.isa import Op
+from skinny.model.machine.isa import Op
 
 if TYPE_CHECKING:
-    from skinny.sim.faults import Campaign
+    from skinny.sim.upsets.campaign import Campaign
 
 __all__ = ["draw"]
 
@@ -23,7 +23,7 @@ def draw(campaigns: dict[str, Campaign]) -> Any:
     """A figure with a row for each core: the share of flips that end in an undetected wrong answer, by what is hit and
     by the word that is issued; beside it what becomes of all flips."""
     from matplotlib.figure import Figure
-    from skinny.sim.state import PLACES
+    from skinny.sim.simulators.state import PLACES
 
     hit = set().union(*(np.unique(done.place).tolist() for done in campaigns.values()))
     places = [place for place in PLACES if place in hit]

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress, TaskID
-from skinny.model.assemble import Image, fit_image
 from skinny.model.errors import CheckError, InputError
-from skinny.model.isa import CoreConfig
-from skinny.model.program import Program
+from skinny.model.machine.assemble import Image, fit_image
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.program.program import Program
+from skinny.model.program.storage import load, write_file
 from skinny.model.rings import Ring, parse_ring
-from skinny.model.storage import load, write_file
 
 from .common import add_command, note, print_json, print_table
 from .sim import add_core_options
 
 if TYPE_CHECKING:
-    from skinny.sim.faults import Campaign
-    from skinny.sim.recovery import Recovery
+    from skinny.sim.upsets.campaign import Campaign
+    from skinny.sim.upsets.recovery import Recovery
 
 __all__ = ["register"]
 
@@ -78,8 +78,8 @@ def execute(args: argparse.Namespace) -> None:
     images = _images(load(args.program), parse_ring(args.ring), args)
 
     from skinny.sim.build import missing_tools
-    from skinny.sim.faults import campaign
-    from skinny.sim.recovery import recover_board
+    from skinny.sim.upsets.campaign import campaign
+    from skinny.sim.upsets.recovery import recover_board
 
     if missing := missing_tools():
         raise InputError(f"a campaign needs the compiled simulation: {missing}")
@@ -137,7 +137,7 @@ def _images(program: Program, ring: Ring, args: argparse.Namespace) -> dict[str,
 
 
 def _core(name: str, done: Campaign, args: argparse.Namespace) -> dict[str, Any]:
-    from skinny.sim.state import PLACES
+    from skinny.sim.simulators.state import PLACES
 
     image = done.image
     figures = partial(_figures, done, args.recover)
@@ -158,8 +158,8 @@ def _core(name: str, done: Campaign, args: argparse.Namespace) -> dict[str, Any]
 
 def _cells(config: CoreConfig) -> dict[str, int]:
     """What a loadable core is made of on an iCE40 UP5K."""
-    from skinny.hdl.core import Core
-    from skinny.hdl.export import TOP, Pins
+    from skinny.hdl.core.core import Core
+    from skinny.hdl.export.export import TOP, Pins
     from skinny.sim.fpga.devices import find_device
     from skinny.sim.fpga.expected import expected_cells
     from skinny.sim.fpga.synth import synthesise
@@ -170,7 +170,7 @@ def _cells(config: CoreConfig) -> dict[str, int]:
 
 
 def _figures(done: Campaign, recover: bool, chosen: Any) -> dict[str, Any]:
-    from skinny.sim.intervals import interval
+    from skinny.sim.upsets.intervals import interval
 
     counts = done.counts(chosen)
     flips = sum(counts.values())

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
-from skinny.model.assemble import Image
 from skinny.model.errors import InputError
+from skinny.model.machine.assemble import Image
+from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
-from skinny.model.segments import EngineImage, fit_lanes
-from skinny.model.storage import load
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
 from skinny.sim.fpga.estimate import estimate_report
 

@@ -8,18 +8,18 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from skinny.hdl.bare import Bare
-from skinny.hdl.harness import Harness
-from skinny.model.assemble import assemble
-from skinny.model.isa import CoreConfig
+from skinny.hdl.measure.bare import Bare
+from skinny.hdl.measure.scan import Harness
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
+from skinny.sim.check.generate import random_program
 from skinny.sim.fpga.devices import ECP5, Device, find_device
 from skinny.sim.fpga.expected import Expected, multipliers
 from skinny.sim.fpga.place import Placement, place
 from skinny.sim.fpga.report import HARNESS, Design, implement
 from skinny.sim.fpga.synth import Cells, synthesise
 from skinny.sim.fpga.tools import side_by_side
-from skinny.sim.generate import random_program
 
 from .fpga_rivals import PICORV32
 

@@ -7,18 +7,18 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from skinny.model.assemble import Image, assemble
 from skinny.model.errors import CheckError, InputError
-from skinny.model.host import Host, Status
+from skinny.model.link.host import Host, Status
+from skinny.model.machine.assemble import Image, assemble
+from skinny.model.program.storage import load
 from skinny.model.rings import Boolean
-from skinny.model.storage import load
 
 from .board import add_baud_option
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
 
 if TYPE_CHECKING:
-    from skinny.model.program import Program
+    from skinny.model.program.program import Program
 
 __all__ = ["register"]
 
@@ -58,7 +58,7 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from skinny.sim.port import SerialPort  # here, because other commands need no serial port
+    from skinny.sim.link.port import SerialPort
 
     if (args.program is None) != (args.action in ("info", "reset")):
         raise InputError(f"{args.action} takes {'a' if args.program is None else 'no'} program")

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 import numpy as np
-from skinny.model.program import Input, Linear, Program, Weight
+from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
-from skinny.model.storage import load
 
 from .common import add_command, print_json, print_table
 

@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.limits import INPUTS_BYTE, MOST_DIGITS, check, watched
+from skinny.model.program.storage import read_text
 from skinny.model.rings import Array, Ring
-from skinny.model.storage import read_text
 
 from .common import note
 

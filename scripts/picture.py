@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from skinny.model.compiler import compile_formula
+from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import InputError
-from skinny.model.formula import facts
-from skinny.model.golden import trace
-from skinny.model.parse import parse_formula
+from skinny.model.formula.formula import facts
+from skinny.model.formula.parse import parse_formula
+from skinny.model.program.storage import load, write_file
 from skinny.model.rings import parse_ring
-from skinny.model.storage import load, write_file
+from skinny.model.run.golden import trace
 
 from .bench_lengths import parity, product
 from .common import add_command, note, print_json

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 import numpy as np
-from skinny.model.golden import run
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
-from skinny.model.storage import load
+from skinny.model.run.golden import run
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs, read_start

@@ -12,20 +12,20 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from skinny.model.errors import CheckError, InputError
-from skinny.model.fold import run_image
-from skinny.model.golden import run
-from skinny.model.isa import Words
-from skinny.model.program import Program
+from skinny.model.machine.isa import Words
+from skinny.model.parallel.combine import run_image
+from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.model.program.program import Program
+from skinny.model.program.storage import load
 from skinny.model.rings import Array, parse_ring
-from skinny.model.segments import EngineImage, fit_lanes
-from skinny.model.storage import load
+from skinny.model.run.golden import run
 from skinny.sim import ENGINES
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
 
 if TYPE_CHECKING:
-    from skinny.sim.check import Record, Stimulus
+    from skinny.sim.check.check import Record, Stimulus
 
 __all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
 
@@ -93,7 +93,7 @@ def register(commands: Any) -> None:
 
 def random_inputs(count: int, inputs: int, ring: Any) -> Array:
     """``count`` inferences, the same every time."""
-    from skinny.sim.check import random_elements
+    from skinny.sim.check.check import random_elements
 
     if not count >= 1:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
@@ -102,8 +102,8 @@ def random_inputs(count: int, inputs: int, ring: Any) -> Array:
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands need neither Amaranth nor cocotb.
-    from skinny.sim.check import Stimulus, outputs
-    from skinny.sim.engines import choose, simulate
+    from skinny.sim.check.check import Stimulus, outputs
+    from skinny.sim.simulators.choose import choose, simulate
 
     ring = parse_ring(args.ring)
     program = load(args.program)

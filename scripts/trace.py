@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.golden import trace, trace_chunks
-from skinny.model.program import Program
+from skinny.model.program.program import Program
+from skinny.model.program.storage import load
+from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring, parse_ring
-from skinny.model.storage import load
-from skinny.model.text import instruction_texts, scalar_texts
-from skinny.model.vcd import write_vcd
+from skinny.model.run.golden import trace, trace_chunks
+from skinny.model.run.vcd import write_vcd
 
 from .common import add_command, note, print_json, readable
 from .inputs import read_inputs, read_start

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from skinny.model.lane_cycles import latency
+from skinny.model.parallel.lane_cycles import latency
+from skinny.model.parallel.segments import fit_lanes
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
-from skinny.model.segments import fit_lanes
-from skinny.model.storage import load
 
 from .common import add_command, print_json
 from .sim import add_core_options, random_inputs, wants_self_check
@@ -43,7 +43,7 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from skinny.hdl.export import export  # here, because other commands do not need Amaranth
+    from skinny.hdl.export.export import export
 
     ring = parse_ring(args.ring)
     program = load(args.program)

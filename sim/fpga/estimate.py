@@ -14,12 +14,12 @@ from math import log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skinny.model.assemble import Image
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig, index_bits
-from skinny.model.lane_cycles import cycles_per_inference
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.parallel.lane_cycles import cycles_per_inference
+from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
-from skinny.model.segments import EngineImage
 
 from .devices import ECP5, Device
 from .expected import expect_fit, expected_cells, multipliers
@@ -286,8 +286,8 @@ def paths(shape: Shape) -> dict[str, Terms]:
     # On ECP5 the way to the block RAM of the results is as long as that through a LUT to a register.
     short = shape.bare and shape.device.family is not ECP5
     write: Terms = {"write": not short, "write, attention": config.attention}
-    # As the stages of the multiply-add unit are (:func:`skinny.hdl.arithmetic.registers_after`). What takes the time to
-    # negate is the way from one bit to many; a product is later than that.
+    # As the stages of the multiply-add unit are (``registers_after`` in hdl/parts/arithmetic.py). What takes the time
+    # to negate is the way from one bit to many; a product is later than that.
     operands: dict[str, list[Terms]] = {"operand selection": [select], "product": [product]}
     later: dict[str, list[Terms]] = {"sum": [add], "fold": [fold], "write": [write]}
     cut = {

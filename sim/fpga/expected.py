@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from skinny.model.assemble import Image
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig, Words, index_bits
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig, Words, index_bits
+from skinny.model.parallel.segments import EngineConfig, EngineImage
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
-from skinny.model.segments import EngineConfig, EngineImage
 
 from .devices import Device
 

@@ -1,6 +1,6 @@
 """Gate level: the netlist of a core runs the bench of its RTL, and is compared with the cycle model in every cycle.
 
-The netlist that is simulated is that of :class:`~skinny.hdl.export.Pins` with the port ``retire``, made by the same
+The netlist that is simulated is that of ``hdl/export``'s ``Pins`` with the port ``retire``, made by the same
 script as the one on the device but for that port: what every instruction computes is seen, not only results. The cells
 are yosys' own models, which exist for iCE40.
 """
@@ -10,17 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from skinny.hdl.core import Core
-from skinny.hdl.engine import ParallelEngine
-from skinny.hdl.export import TOP, Pins
-from skinny.model.assemble import Image
+from skinny.hdl.core.core import Core
+from skinny.hdl.export.export import TOP, Pins
+from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import InputError
+from skinny.model.machine.assemble import Image
+from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Boolean
-from skinny.model.segments import EngineImage
+from skinny.sim.build import build_bench, missing_tools
+from skinny.sim.check.bench import Load, Reset, Run, Step, run_steps
+from skinny.sim.check.check import Stimulus, random_elements, random_stimulus
 
-from ..bench import Load, Reset, Run, Step, run_steps
-from ..build import build_bench, missing_tools
-from ..check import Stimulus, random_elements, random_stimulus
 from .devices import ICE40, Device
 from .expected import Expected
 from .synth import Netlist, synthesise
@@ -46,7 +46,7 @@ def gate_netlist(core: Core | ParallelEngine, device: Device, expected: Expected
 
 
 def gate_bench(netlist: Netlist) -> Path:
-    """The simulator of ``netlist``, for :func:`skinny.sim.bench.run_bench`."""
+    """The simulator of ``netlist``, for :func:`skinny.sim.check.bench.run_bench`."""
     cells = share("yosys") / "ice40" / "cells_sim.v"
     text = (netlist.folder / "netlist.v").read_text() + cells.read_text()
     # All wires of a flat netlist are in its top module, so only the ports are shown. Few cycles are simulated: to

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from skinny.model.errors import InputError
+from skinny.sim.build import cached
 
-from ..build import cached
 from .devices import Device
 from .path import CriticalPath, critical_path
 from .synth import Netlist

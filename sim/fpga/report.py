@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from skinny.hdl.core import Core
-from skinny.hdl.engine import ParallelEngine, component
-from skinny.hdl.export import TOP, Pins, to_verilog
-from skinny.hdl.harness import Harness
-from skinny.model.assemble import Image
-from skinny.model.lane_cycles import cycles_per_inference
-from skinny.model.segments import EngineImage
-from skinny.model.storage import write_folder
+from skinny.hdl.core.core import Core
+from skinny.hdl.export.export import TOP, Pins, to_verilog
+from skinny.hdl.measure.scan import Harness
+from skinny.hdl.parallel.engine import ParallelEngine, component
+from skinny.model.machine.assemble import Image
+from skinny.model.parallel.lane_cycles import cycles_per_inference
+from skinny.model.parallel.segments import EngineImage
+from skinny.model.program.storage import write_folder
 
 from .devices import Device
 from .expected import Expected, expect_fit, expected_cells

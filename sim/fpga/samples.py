@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 from amaranth import Shape
 from amaranth.lib.wiring import In, Out
-from skinny.hdl.export import TOP, Pins
-from skinny.hdl.harness import Harness
-from skinny.model.assemble import Image, assemble
-from skinny.model.isa import CoreConfig
+from skinny.hdl.export.export import TOP, Pins
+from skinny.hdl.measure.scan import Harness
+from skinny.model.machine.assemble import Image, assemble
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField, Ring
+from skinny.sim.check.generate import random_program
 
-from ..generate import random_program
 from .devices import ECP5, find_device
 from .estimate import LEAST_FOR_PRIMES
 from .expected import expected_cells

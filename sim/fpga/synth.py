@@ -15,8 +15,8 @@ from typing import Any
 from amaranth.back import rtlil
 from amaranth.lib import wiring
 from skinny.model.errors import CheckError, InputError
+from skinny.sim.build import cached
 
-from ..build import cached
 from .devices import Device
 from .expected import Expected
 from .tools import run_tool, tool_version

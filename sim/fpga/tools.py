@@ -20,8 +20,7 @@ from threading import BoundedSemaphore
 from typing import NamedTuple, TypeVar
 
 from skinny.model.errors import InputError
-
-from ..build import cached
+from skinny.sim.build import cached
 
 __all__ = ["TOOLS", "Done", "launcher", "prepare", "processors", "run_tool", "share", "side_by_side", "tool_version"]
 

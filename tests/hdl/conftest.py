@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from skinny.hdl.core import Core
-from skinny.model.assemble import Image
-from skinny.model.isa import CoreConfig, Op
-from skinny.model.program import Columns, Output, Program
+from skinny.hdl.core.core import Core
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig, Op
+from skinny.model.program.program import Columns, Output, Program
 
 RETIRE = ("thread", "pc", "op", "dst", "value", "fault")
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from skinny.model.program import Columns, Form, Input, Linear, Output, Program, Weight
+from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
 
 
 @pytest.fixture(scope="session")

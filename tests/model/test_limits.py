@@ -5,12 +5,13 @@ import subprocess
 import sys
 
 import pytest
-from skinny.model import compiler, limits
-from skinny.model.compiler import compile_formula
+from skinny.model import limits
+from skinny.model.compiler import pipeline as compiler
+from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import InputError
-from skinny.model.formula import CEILING, facts, variables
+from skinny.model.formula.formula import CEILING, facts, variables
+from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import Limits, check, checked, current, parse_limits, watched
-from skinny.model.parse import parse_formula
 
 DIGITS = "a number of the formula gets more than 4,000 digits"
 
@@ -133,7 +134,7 @@ def test_every_pass_stops_when_the_time_is_over(clock, monkeypatch, name, text, 
 
     monkeypatch.setattr(compiler, name, late)
     if name == "chain":
-        from skinny.model.passes import chain_plan
+        from skinny.model.compiler.pipeline import chain_plan
 
         for plan in (chain_plan.plan_p, chain_plan.plan_r):
             plan.cache_clear()
@@ -175,9 +176,9 @@ WORKER = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-from skinny.model.compiler import compile_formula
+from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import InputError
-from skinny.model.parse import parse_formula
+from skinny.model.formula.parse import parse_formula
 for text in json.load(sys.stdin):
     try:
         compile_formula(parse_formula(text))

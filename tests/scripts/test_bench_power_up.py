@@ -17,7 +17,9 @@ def test_json(answer, few):
 
 
 def test_runs_that_are_not_right(skinny, few, monkeypatch):
-    monkeypatch.setattr("skinny.sim.power_up.power_up", lambda design, ring, seeds: iter([None, "a cycle was late"]))
+    monkeypatch.setattr(
+        "skinny.sim.upsets.power_up.power_up", lambda design, ring, seeds: iter([None, "a cycle was late"])
+    )
     code, out, err = skinny("bench", "power-up")
     assert (code, out.count("\nlanes")) == (1, 1)
     message = "5 of 10 runs are not right; the first: plain, modular:16, seed 1: a cycle was late"

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from skinny.sim import board
+from skinny.sim.fpga import bitstream as board
 from skinny.sim.fpga.tools import TOOLS, tool_version
 
 #: What nextpnr reports of a small design.

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from skinny.model.errors import CheckError
-from skinny.model.storage import load, save
+from skinny.model.program.storage import load, save
 from skinny.scripts import cli, info
 
 RUN = ("run", "p.skn", "--ring", "exact", "--inputs")

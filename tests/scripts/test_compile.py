@@ -10,9 +10,9 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from skinny.model.errors import CheckError
-from skinny.model.formula import facts
-from skinny.model.storage import load
-from skinny.model.text import loads
+from skinny.model.formula.formula import facts
+from skinny.model.program.storage import load
+from skinny.model.program.text import loads
 
 #: What the issue asks of compile --json.
 KEYS = ["length", "cycles", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]
@@ -35,10 +35,10 @@ def asked(monkeypatch):
             seconds=0.5,
         )
 
-    stub = ModuleType("skinny.model.compiler")
+    stub = ModuleType("skinny.model.compiler.pipeline")
     stub.PASSES = ("peephole", "fold")
     stub.compile_formula = compile_formula
-    monkeypatch.setitem(sys.modules, "skinny.model.compiler", stub)
+    monkeypatch.setitem(sys.modules, "skinny.model.compiler.pipeline", stub)
     return calls
 
 
@@ -159,7 +159,7 @@ def test_a_failed_check_writes_nothing(skinny, asked, folder, monkeypatch):
     def fail(outputs, **options):
         raise CheckError("fold: y differs")
 
-    monkeypatch.setattr(sys.modules["skinny.model.compiler"], "compile_formula", fail)
+    monkeypatch.setattr(sys.modules["skinny.model.compiler.pipeline"], "compile_formula", fail)
     assert skinny("compile", "a", "-o", "out.skn") == (1, "", "skinny: error: check failed: fold: y differs\n")
     assert os.listdir(folder) == ["p.skn"]
 

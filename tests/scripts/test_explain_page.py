@@ -15,10 +15,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from skinny.model.golden import trace
-from skinny.model.program import Columns, Input, Linear, Output, Program
+from skinny.model.program.program import Columns, Input, Linear, Output, Program
+from skinny.model.program.storage import load, save
 from skinny.model.rings import parse_ring
-from skinny.model.storage import load, save
+from skinny.model.run.golden import trace
 from skinny.scripts.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs" / "explain.md"

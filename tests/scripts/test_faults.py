@@ -2,8 +2,8 @@
 
 import pytest
 from skinny.scripts import faults
-from skinny.sim.bulk import load_columns
-from skinny.sim.recovery import Recovery
+from skinny.sim.simulators.bulk import load_columns
+from skinny.sim.upsets.recovery import Recovery
 
 FIXED = ("faults", "p.skn", "--ring", "fixed:16.8")
 
@@ -55,7 +55,7 @@ def test_recover(answer, monkeypatch):
 def test_a_core_that_does_not_recover(skinny, monkeypatch):
     # Upsets of the weights are not made good by a load without them.
     monkeypatch.setattr(
-        "skinny.sim.faults.load_columns", lambda image: tuple(column[:0] for column in load_columns(image))
+        "skinny.sim.upsets.campaign.load_columns", lambda image: tuple(column[:0] for column in load_columns(image))
     )
     code, out, err = skinny(*FIXED, "--count", "100", "--no-self-check", "--recover")
     assert code == 1
@@ -65,7 +65,7 @@ def test_a_core_that_does_not_recover(skinny, monkeypatch):
 
 
 def test_a_board_that_does_not_recover(skinny, monkeypatch):
-    monkeypatch.setattr("skinny.sim.recovery.recover_board", lambda *given: Recovery(200, 70, 199))
+    monkeypatch.setattr("skinny.sim.upsets.recovery.recover_board", lambda *given: Recovery(200, 70, 199))
     code, out, err = skinny(*FIXED, "--count", "10", "--self-check", "--recover")
     assert out.endswith("board: 200 runs with an upset through the host library, 70 of them done twice, 199 right\n")
     message = "the host got the results of 199 of 200 runs with an upset right"

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from skinny.model.assemble import assemble
-from skinny.model.host import Host
-from skinny.model.isa import CoreConfig
-from skinny.model.link import Device, Kind, load_bytes, seal
+from skinny.model.link.host import Host
+from skinny.model.link.requests import Window
+from skinny.model.link.wire import Device, Kind, load_bytes, seal
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint
-from skinny.model.text import loads
-from skinny.model.window import Window
 from skinny.scripts import host
-from skinny.sim.linked import SimulatedBoard
+from skinny.sim.link.board import SimulatedBoard
 
 DEVICE = Device(CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6), "simulated", 24_000_000)
 GUARDED = dataclasses.replace(DEVICE, config=dataclasses.replace(DEVICE.config, guard=True))

@@ -1,10 +1,10 @@
 """``skinny info``: the facts of a program."""
 
 import pytest
-from skinny.model.compiler import compile_formula
-from skinny.model.parse import parse_formula
-from skinny.model.program import Input, Linear, Program
-from skinny.model.storage import save
+from skinny.model.compiler.pipeline import compile_formula
+from skinny.model.formula.parse import parse_formula
+from skinny.model.program.program import Input, Linear, Program
+from skinny.model.program.storage import save
 
 
 def test_facts_of_a_program(answer):

@@ -4,12 +4,12 @@ import json
 import subprocess
 
 import pytest
-from skinny.model.golden import run
-from skinny.model.isa import CoreConfig
-from skinny.model.lane_cycles import latency
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.lane_cycles import latency
+from skinny.model.parallel.segments import EngineConfig
+from skinny.model.program.storage import load
 from skinny.model.rings import Boolean, PrimeField
-from skinny.model.segments import EngineConfig
-from skinny.model.storage import load
+from skinny.model.run.golden import run
 from skinny.scripts import bench_parallel, sim
 
 LANES = ["--threads", "3", "--lanes", "2"]
@@ -73,7 +73,7 @@ def test_bad_arguments(skinny, folder, words, message):
 @pytest.fixture
 def small_bench(monkeypatch):
     """Few lanes, a short program, the cycles of the model, and cells of a made-up synthesis: the real ones take
-    minutes (tests/sim/test_engine.py measures the RTL)."""
+    minutes (tests/sim/simulators/test_parallel.py measures the RTL)."""
     monkeypatch.setattr(bench_parallel, "BulkCore", lambda hardware: None)
     monkeypatch.setattr(bench_parallel, "measure", lambda core, image: latency(image))
     monkeypatch.setattr(bench_parallel, "LANES", (1, 2))

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from skinny.model.storage import load, save
+from skinny.model.program.storage import load, save
 
 
 @pytest.mark.parametrize("name", ["p.skn", "p.npz"])

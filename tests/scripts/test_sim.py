@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from skinny.hdl.arithmetic import Arithmetic
-from skinny.model.golden import run
+from skinny.hdl.parts.arithmetic import Arithmetic
+from skinny.model.program.storage import load
 from skinny.model.rings import FixedPoint
-from skinny.model.storage import load
+from skinny.model.run.golden import run
 from skinny.scripts import sim
 from skinny.scripts.bench_sim import bench_sim
 from skinny.sim import build

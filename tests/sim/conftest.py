@@ -4,12 +4,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from skinny.model.assemble import assemble
-from skinny.model.isa import CoreConfig
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.bulk import BulkCore
-from skinny.sim.check import expect, first_divergence, random_elements
-from skinny.sim.generate import random_program
+from skinny.sim.check.check import expect, first_divergence, random_elements
+from skinny.sim.check.generate import random_program
+from skinny.sim.simulators.bulk import BulkCore
 
 #: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard. Odd sizes leave room for
 #: words that mean nothing.

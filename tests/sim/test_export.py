@@ -8,16 +8,16 @@ import sys
 
 import numpy as np
 import pytest
-from skinny.hdl.core import Core
-from skinny.hdl.export import Pins, design_files, export, to_verilog
-from skinny.model.assemble import assemble
-from skinny.model.cycles import overhead
+from skinny.hdl.core.core import Core
+from skinny.hdl.export.export import Pins, design_files, export, to_verilog
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.cycles import overhead
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 from skinny.sim.build import build_program
-from skinny.sim.check import random_elements
-from skinny.sim.generate import random_program
+from skinny.sim.check.check import random_elements
+from skinny.sim.check.generate import random_program
 
 CASES = {
     "fixed": (CoreConfig(FixedPoint(16, 8), depth=64, inputs=4, weights=8), False),

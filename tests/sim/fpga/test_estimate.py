@@ -3,11 +3,11 @@
 import statistics
 
 import pytest
-from skinny.model.assemble import assemble
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.model.text import loads
 from skinny.sim.fpga.devices import DEVICES
 from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table, weigh
 from skinny.sim.fpga.fit import GUESS, fit_period, shape_of, solve, summary

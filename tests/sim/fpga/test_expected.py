@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from skinny.model.assemble import assemble
 from skinny.model.errors import InputError
-from skinny.model.isa import CoreConfig
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.model.text import loads
 from skinny.sim.fpga.devices import DEVICES, find_device
 from skinny.sim.fpga.expected import expected_cells
 

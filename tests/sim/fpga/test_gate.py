@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from skinny.hdl.core import Core
+from skinny.hdl.core.core import Core
 from skinny.model.errors import CheckError, InputError
-from skinny.model.isa import CoreConfig
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim import build
-from skinny.sim.bench import run_bench
+from skinny.sim.check.bench import run_bench
 from skinny.sim.fpga.devices import DEVICES
 from skinny.sim.fpga.expected import expected_cells
 from skinny.sim.fpga.gate import expect_gate_level, gate_bench, gate_netlist, simulate_netlist

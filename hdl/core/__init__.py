@@ -1,0 +1,1 @@
+"""The core, a component a file."""

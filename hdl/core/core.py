@@ -1,0 +1,256 @@
+"""The core: a program from memory on a few registers and one multiplier that is never idle."""
+
+from amaranth import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from skinny.hdl.parts.target import TARGETS
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.parallel.segments import Lane
+
+from .datapath import Datapath
+from .decoder import Decoder
+from .guard import ControlTwin, SettingsParity
+from .inputs import InputBuffer
+from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
+from .results import ResultFIFO
+from .sequencer import Sequencer, tag_layout
+from .store import Store
+
+__all__ = ["Core"]
+
+
+class Core(wiring.Component):
+    """Runs one program on vector after vector, ``threads`` of them at a time.
+
+    Instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
+    ``skinny.model.machine.cycles`` is the normative timing. Throughput: an instruction every cycle; batches follow each
+    other without a gap when inputs are there and results are taken.
+
+    Back-pressure: ``i`` is ready while one of the two input buffers is free. A batch starts only when the result FIFO
+    has room for all its results, so ``o`` may stall as long as it likes without reaching the datapath. ``load`` is
+    ready while nothing runs; while ``load.valid`` is high no batch starts.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    image : Image or None
+        Initial contents of the memories and settings; nothing useful without one until a program is loaded.
+    rom : bool
+        The image is all the core ever holds: memories are never written, and there is no port ``load``.
+    target : str
+        Whose memories and multiplier (:data:`skinny.hdl.parts.target.TARGETS`): ``generic`` for any device, ``ecp5``.
+    lane : Lane or None
+        The core is a lane of an engine (:mod:`skinny.hdl.parallel.engine`): a batch has ``lane.vectors`` vectors, each
+        run by ``lane.spread`` threads; with several of them a run begins with their unit vectors.
+
+    Members
+    -------
+    i : In(stream of input_layout)
+        Vectors, ``vector`` words each, input 0 first. ``last`` on the last word of a vector ends the batch with fewer
+        than ``threads`` vectors; on other words it means nothing.
+    o : Out(stream of result_layout)
+        Results: for each emit of the program, one word a thread in order. A word is valid three cycles after its
+        instruction retires, or a cycle after the word before it was taken.
+    load : In(stream of load_layout)
+        Writes a program word, a weight, a register of the start vector or a setting (``Space`` and ``Setting`` in
+        :mod:`skinny.model.machine.isa`). Vectors that are already in the input buffer run with what is loaded; a
+        setting must not change in the middle of a vector. Absent with ``rom``.
+    retire : Out(RetireSignature)
+        What each cycle completes. Costs nothing when unconnected.
+    fault : Out(1)
+        Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) notices an upset; falls with
+        reset or with a write at ``load`` while no result waits. From an upset on every word at ``o`` has ``fault`` set.
+    busy : Out(1)
+        Instructions are in the pipeline; ``load`` is ready while it is low.
+    able, count, hold, drained : Out(1), Out, In(1), Out(1)
+        Of a lane: a batch could start; its last thread; none may start; nothing runs and no result waits.
+
+    Raises
+    ------
+    ValueError
+        The image was made for another configuration; ``rom`` without an image; an unknown target.
+    """
+
+    def __init__(
+        self,
+        config: CoreConfig,
+        image: Image | None = None,
+        *,
+        rom: bool = False,
+        target: str = "generic",
+        lane: Lane | None = None,
+    ):
+        if image is not None and image.config != config:
+            raise ValueError(f"the image must be made for {config!r}, not {image.config!r}")
+        if rom and image is None:
+            raise ValueError("a core with rom must be given an image")
+        if target not in TARGETS:
+            raise ValueError(f"the target must be one of {', '.join(TARGETS)}, not {target!r}")
+        self.config = config
+        self.image = image
+        self.rom = rom
+        self.target = TARGETS[target]
+        self.lane = lane
+        ports = {
+            "i": In(stream.Signature(input_layout(config))),
+            "o": Out(stream.Signature(result_layout(config))),
+            "load": In(stream.Signature(load_layout(config))),
+            "retire": Out(RetireSignature(config)),
+            "fault": Out(1),
+            "busy": Out(1),
+        }
+        if rom:
+            del ports["load"]
+        if lane is not None:
+            ports |= {"able": Out(1), "count": Out(index_bits(config.threads)), "hold": In(1), "drained": Out(1)}
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        # Words are fetched in stages f0 (address), f1 (block RAM), f2 (its output register). There inputs and weights
+        # are addressed; at f3, when they are read, the word is decoded and the datapath takes over.
+        m = Module()
+        config = self.config
+        m.submodules.store = store = Store(config, self.image, self.rom, self.target)
+        m.submodules.sequencer = sequencer = Sequencer(config)
+        m.submodules.decoder = decoder = Decoder(config)
+        m.submodules.inputs = inputs = InputBuffer(config, self.target, self.lane)
+        m.submodules.datapath = datapath = Datapath(config, self.target, self.lane)
+        m.submodules.results = results = ResultFIFO(config, self.target)
+        connect(m, flipped(self.i), inputs.i)
+        connect(m, results.o, flipped(self.o))
+        connect(m, datapath.retire, flipped(self.retire))
+
+        f1_tag, f2_tag, f3_tag = (Signal(tag_layout(config), name=f"f{stage}_tag") for stage in (1, 2, 3))
+        f1_done = Signal()
+        f2_done = Signal()
+        f3_word = Signal(word_layout(config), reset_less=True)
+        m.d.sync += [
+            f1_tag.eq(sequencer.tag),
+            f1_done.eq(sequencer.done),
+            f2_tag.eq(f1_tag),
+            f2_done.eq(f1_done),
+            f3_tag.eq(f2_tag),
+            f3_word.eq(store.word),
+        ]
+        m.d.comb += [
+            store.pc.eq(sequencer.tag.pc),
+            store.k.eq(store.word.k),
+            decoder.word.eq(f3_word),
+            inputs.last_input.eq(store.last_input),
+            inputs.begin.eq(sequencer.start),
+            inputs.bank.eq(f2_tag.bank),
+            inputs.thread.eq(f2_tag.thread),
+            inputs.u.eq(store.word.u),
+            inputs.release.eq(f2_done),
+            datapath.tag.eq(f3_tag),
+            datapath.control.eq(decoder.control),
+            datapath.x.eq(inputs.x),
+            datapath.weight.eq(store.weight),
+            datapath.start.eq(store.start),
+            results.push.eq(datapath.push),
+            results.word.eq(datapath.result),
+        ]
+
+        # Instructions from f1 on, found a cycle before: many inputs on the way to the write ports would be slow.
+        behind = Signal()
+        m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
+
+        # What is loaded makes good what was found, unless there are results that the finding is about.
+        cleared = Signal()
+        m.d.comb += cleared.eq(store.write & results.empty)
+
+        odd = Signal()
+        if config.guard:
+            alarm = Signal()
+            guard_parity = Signal(reset_less=True)
+            guard_valid = Signal()
+            m.submodules.guard_control = twin = ControlTwin(config)
+            m.d.sync += [guard_parity.eq(store.word_parity), guard_valid.eq(f3_tag.valid)]
+            m.d.comb += [
+                twin.accept.eq(self.i.valid & self.i.ready),
+                twin.last.eq(self.i.p.last),
+                twin.ready.eq(self.i.ready),
+                twin.room.eq(sequencer.room),
+                twin.hold.eq(sequencer.hold),
+                twin.last_word.eq(store.last_word),
+                twin.last_input.eq(store.last_input),
+                twin.pointers.eq(inputs.pointers),
+                twin.tag.eq(f1_tag),
+                twin.done.eq(f1_done),
+                results.alarm.eq(alarm),
+            ]
+            # Memories are judged only when an instruction reads them, otherwise they may be written meanwhile, and
+            # inputs only of threads that have a vector: nothing was written for the others.
+            checks = [
+                twin.odd,
+                f3_tag.live & (f3_word.as_value().xor() ^ guard_parity),
+                guard_valid & (inputs.x.xor() ^ inputs.x_parity),
+                guard_valid & (store.weight.xor() ^ store.weight_parity),
+                datapath.odd,
+                results.odd,
+            ]
+            if not self.rom:  # otherwise the settings are no registers
+                m.submodules.guard_settings = settings = SettingsParity(config, self.image)
+                m.d.comb += [
+                    settings.write.eq(store.write),
+                    settings.item.eq(store.item),
+                    settings.start.eq(store.start),
+                    settings.last_word.eq(store.last_word),
+                    settings.last_input.eq(store.last_input),
+                    settings.batches.eq(store.batches),
+                ]
+                checks.append(settings.odd)
+            checks = Cat(checks)
+            guard_odd = Signal(len(checks))
+            m.d.comb += odd.eq(guard_odd.any())
+            # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.
+            with m.If(cleared):
+                m.d.sync += [guard_odd.eq(0), alarm.eq(0)]
+            with m.Else():
+                m.d.sync += [guard_odd.eq(checks), alarm.eq(alarm | odd)]
+
+        # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
+        # count is zero when nothing is left.
+        waiting = Signal.like(store.batches)
+        # The engine is not busy after a reset.
+        drained = Signal(init=self.lane is not None)
+        m.d.comb += [
+            self.busy.eq(sequencer.tag.live | behind),
+            sequencer.full.eq(inputs.full),
+            sequencer.count.eq(inputs.count),
+            sequencer.bank.eq(inputs.begun),
+            sequencer.last_word.eq(store.last_word),
+            # Results of another program may fill the FIFO in another measure.
+            sequencer.room.eq((waiting != store.batches) & ~results.old),
+        ]
+        m.d.sync += drained.eq(~self.busy & ~sequencer.start & results.empty)
+        with m.If(drained):
+            m.d.sync += waiting.eq(sequencer.start)
+        with m.Elif(sequencer.start & ~results.taken):
+            m.d.sync += waiting.eq(waiting + 1)
+        with m.Elif(~sequencer.start & results.taken):
+            m.d.sync += waiting.eq(waiting - 1)
+
+        with m.If(cleared):
+            m.d.sync += self.fault.eq(0)
+        with m.Elif((self.retire.valid & self.retire.fault) | odd):
+            m.d.sync += self.fault.eq(1)
+        if not self.rom:
+            m.d.comb += [
+                self.load.ready.eq(~self.busy),
+                sequencer.hold.eq(self.load.valid),
+                store.write.eq(self.load.valid & self.load.ready),
+                store.item.eq(self.load.p),
+                results.loaded.eq(store.write),
+            ]
+        if self.lane is not None:
+            # All lanes start together, so the engine decides, not the lane's own load port.
+            running = sequencer.tag.live & ~sequencer.done
+            m.d.comb += [
+                self.able.eq(sequencer.full & sequencer.room & ~running),
+                self.count.eq(sequencer.count),
+                self.drained.eq(drained),
+                sequencer.hold.eq(self.hold),
+            ]
+        return m

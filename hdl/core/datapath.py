@@ -1,0 +1,200 @@
+"""The datapath: the registers of all threads travel round a ring of pipeline stages."""
+
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from skinny.hdl.parts.arithmetic import Arithmetic
+from skinny.hdl.parts.target import TARGETS, Target
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.segments import Lane
+
+from .decoder import control_layout
+from .guard import Echo
+from .layout import RetireSignature, result_layout
+from .sequencer import tag_layout
+
+__all__ = ["Datapath"]
+
+
+class Datapath(wiring.Component):
+    """Executes an instruction every cycle.
+
+    An instruction retires ``threads + 1`` cycles after it entered; ``threads`` cycles after an instruction the next one
+    of the same thread enters, and finds its result. No back-pressure.
+
+    Stage 0: operands are read. 1: they are at ``x`` and ``weight``. 2: the scalar is chosen, but for ``S``. Here the
+    ring of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
+    the result takes its place, and the thread is back at stage 2 together with its next instruction.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    target : Target
+    lane : Lane or None
+        With several threads a vector, a run begins with their unit vectors; restarts take the start vector.
+
+    Members
+    -------
+    tag, control : In
+        The instruction.
+    x, weight : In
+        Its operands, a cycle later.
+    start : In(array of width words)
+    retire : Out(RetireSignature)
+    push, result : Out
+        The word an ``EMIT`` sends, in the cycle it retires.
+    live : Out(1)
+        Some instruction of a batch is inside and will be in the next cycle.
+    odd : Out(1)
+        A word was sent that is not its register, a cycle ago; never without the guard.
+    """
+
+    def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
+        self.config = config
+        self.target = target
+        self.units = lane is not None and lane.spread > 1
+        super().__init__(
+            {
+                "tag": In(tag_layout(config)),
+                "control": In(control_layout(config)),
+                "x": In(config.bits),
+                "weight": In(config.bits),
+                "start": In(data.ArrayLayout(config.bits, config.width)),
+                "retire": Out(RetireSignature(config)),
+                "push": Out(1),
+                "result": Out(result_layout(config)),
+                "live": Out(1),
+                "odd": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        end = config.threads + 1
+        tags, controls = [self.tag], [self.control]
+        for stage in range(1, end + 1):
+            tags.append(Signal(tag_layout(config), name=f"t{stage}_tag"))
+            controls.append(Signal(control_layout(config), name=f"t{stage}_control", reset_less=True))
+            m.d.sync += [tags[-1].eq(tags[-2]), controls[-1].eq(controls[-2])]
+        m.d.comb += self.live.eq(Cat(tag.live for tag in tags[:-1]).any())
+
+        # The state of the thread at stage 2, then of the one at stage 3, and so on; the accumulator comes last.
+        state = [
+            [Signal(config.bits, reset_less=True, name=f"r{index}_{place}") for place in range(config.threads)]
+            for index in range(config.width + config.attention)
+        ]
+        here = [places[0] for places in state]
+
+        scalar, w2, s2 = (Signal(config.bits, reset_less=True, name=name) for name in ("scalar", "w2", "s2"))
+        chosen = Mux(controls[1].one, config.one, Mux(controls[1].weight, self.weight, self.x))
+        m.d.sync += scalar.eq(Mux(controls[1].zero, 0, chosen))
+        if config.attention:
+            m.d.sync += w2.eq(Mux(controls[1].source.any(), 0, self.weight))
+
+        # Registers are gated by their select bits and joined by OR with the weight or the accumulator, gated a
+        # stage earlier: two LUTs a bit for three registers.
+        stages = config.threads - 1
+        m.submodules.arithmetic = unit = Arithmetic(config.ring, config.bits, stages, self.target.multiplier)
+        m.d.comb += [
+            unit.a.eq(Mux(controls[2].sum, here[-1], scalar) if config.attention else scalar),
+            unit.b.eq(_gated(here, controls[2].source) | w2),
+            unit.acc.eq(_gated(here, controls[2].onto[: config.width]) | s2),
+            unit.neg.eq(controls[2].neg),
+        ]
+
+        self._write_back(m, state, s2, unit.o, tags, controls)
+        self._report(m, unit.o, self._differs(m, here), tags, controls)
+        if config.guard:
+            m.submodules.echo = echo = Echo(config)
+            m.d.sync += echo.cleared.eq(tags[0].first | controls[end - 1].restart)
+            m.d.comb += [
+                echo.push.eq(self.push),
+                echo.control.eq(controls[-1]),
+                echo.result.eq(unit.o),
+                Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
+                self.odd.eq(echo.odd),
+            ]
+        return m
+
+    def _write_back(self, m, state, s2, result, tags, controls):
+        # A register takes the result, keeps its value or, at the start of a run, takes the start vector. So that one
+        # LUT a bit is enough, the old value is cleared a stage earlier (the register's own reset), the start vector is
+        # gated a stage earlier (likewise), and both are joined by OR. A single thread has no stage earlier; but there
+        # the register's own enable and, if the start vector is constant, its reset do everything.
+        end = self.config.threads + 1
+        restart = tags[0].first | controls[end - 1].restart
+        for index, places in enumerate(state):
+            is_sum = index == self.config.width
+            begin = tags[0].first if is_sum else restart
+            write = Signal(reset_less=True, name=f"write{index}")
+            matches = controls[end - 1].target == index
+            m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
+            m.d.sync += [place.eq(before) for before, place in pairwise(places)]
+            old = places[-1]
+            new = Mux(write, result, old)
+            if self.config.threads == 1:
+                clear = Signal(reset_less=True, name=f"clear{index}")
+                m.d.sync += clear.eq(begin)
+                new = Mux(clear, 0 if is_sum else self.start[index], new)
+            else:
+                with m.If(begin):
+                    m.d.sync += old.eq(0)
+                if not is_sum:
+                    start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
+                    value = Mux(begin, self.start[index], 0)
+                    if self.units:
+                        threads = range(index, self.config.threads, self.config.width)
+                        mine = Cat(tags[0].thread == thread for thread in threads).any()
+                        value = Mux(tags[0].first, Mux(mine, self.config.one, 0), value)
+                    m.d.sync += start.eq(value)
+                    new = new | start
+            m.d.sync += places[0].eq(new)
+            if is_sum:
+                m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
+
+    def _differs(self, m, here):
+        """Whether the registers differ from the start vector, for the thread at the last stage."""
+        if not self.config.check:
+            return 0
+        pairs = range(0, self.config.bits, 2)
+        different = [here[index] ^ self.start[index] for index in range(self.config.width)]
+        wires = Cat(bits[at : at + 2].any() for bits in different for at in pairs)
+        for stage in range(1, self.config.threads):
+            held = Signal(len(wires), reset_less=True, name=f"t{stage + 2}_differs")
+            m.d.sync += held.eq(wires)
+            wires = held.any()
+        return wires.any()
+
+    def _report(self, m, result, differs, tags, controls):
+        tag, control = tags[-1], controls[-1]
+        fault = Signal()
+        m.d.comb += fault.eq(control.bad | (control.check & differs))
+
+        # Whether a run met a fault travels with its registers.
+        stains = [Signal(reset_less=True, name=f"stain{place}") for place in range(self.config.threads)]
+        m.d.sync += [place.eq(before) for before, place in pairwise(stains)]
+        m.d.sync += stains[0].eq(~tags[1].first & (stains[-1] | fault))
+
+        m.d.comb += [
+            self.retire.valid.eq(tag.valid),
+            self.retire.thread.eq(tag.thread),
+            self.retire.pc.eq(tag.pc),
+            self.retire.op.eq(control.op),
+            self.retire.dst.eq(control.target),
+            self.retire.value.eq(result),
+            self.retire.fault.eq(fault),
+            self.push.eq(tag.valid & control.emit),
+            self.result.data.eq(result),
+            self.result.last.eq(control.last & tag.final),
+            self.result.fault.eq(stains[-1] | fault),
+        ]
+
+
+def _gated(values, bits):
+    """The OR of the values whose bit is set."""
+    return reduce(or_, (value & bit.replicate(len(value)) for value, bit in zip(values, bits, strict=False)))

@@ -1,0 +1,105 @@
+"""The decoder: a program word as control signals, and whether it means anything."""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from skinny.model.machine.isa import CoreConfig, Op, index_bits
+from skinny.model.rings import FixedPoint
+
+from .layout import word_layout
+
+__all__ = ["Decoder", "control_layout"]
+
+
+def control_layout(config: CoreConfig) -> data.StructLayout:
+    """The decoded word. Index ``width`` stands for the accumulator in ``target``."""
+    return data.StructLayout(
+        {
+            "op": index_bits(len(Op)),
+            "zero": 1,  # the scalar is zero,
+            "one": 1,  # or one,
+            "weight": 1,  # or w[k], otherwise x[u],
+            "sum": 1,  # but S where this is set
+            "source": config.width,  # the other factor: a register, one bit each, or w[k] where none is set
+            "onto": config.width + 1,  # what the product is added to, one bit each; zero where none is set
+            "target": index_bits(config.width + 1),  # what the sum is written to, if
+            "neg": 1,
+            "write": 1,
+            "restart": 1,
+            "emit": 1,
+            "last": 1,
+            "check": 1,
+            "bad": 1,
+        }
+    )
+
+
+class Decoder(wiring.Component):
+    """Combinational.
+
+    Members
+    -------
+    word : In(word_layout)
+    control : Out(control_layout)
+        A word that means nothing has ``bad`` set and adds zero to zero without writing it.
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__({"word": In(word_layout(config)), "control": Out(control_layout(config))})
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        word, control = self.word, self.control
+        apply, apply_sum, attend = Signal(), Signal(), Signal()
+        known = Signal()
+        with m.Switch(word.op):
+            with m.Case(Op.APPLY_X, Op.APPLY_W):
+                m.d.comb += [apply.eq(1), known.eq(1)]
+            if config.attention:
+                with m.Case(Op.APPLY_S):
+                    m.d.comb += [apply.eq(1), apply_sum.eq(1), known.eq(1)]
+                with m.Case(Op.ATTEND, Op.BIAS):
+                    m.d.comb += [attend.eq(1), known.eq(1)]
+            with m.Case(Op.EMIT):
+                m.d.comb += [control.emit.eq(1), known.eq(1)]
+            if config.check:
+                with m.Case(Op.CHECK):
+                    m.d.comb += [control.check.eq(1), known.eq(1)]
+
+        # Comparisons with powers of two are always false and vanish.
+        takes_input = (word.op == Op.APPLY_X) | (word.op == Op.ATTEND)
+        takes_weight = (word.op == Op.APPLY_W) | attend
+        m.d.comb += control.bad.eq(
+            ~known
+            | (apply & (word.dst == word.src))
+            | ((apply | control.emit) & _past(word.dst, config.width))
+            | (apply & _past(word.src, config.width))
+            | (takes_input & _past(word.u, config.inputs))
+            | (takes_weight & _past(word.k, config.weights))
+        )
+
+        # A fixed-point format of numbers below one has minus one instead.
+        minus_one = isinstance(config.ring, FixedPoint) and config.ring.frac == config.bits - 1
+        fresh = (attend & word.flag) | control.check | control.bad
+        m.d.comb += [
+            control.op.eq(word.op),
+            control.zero.eq(control.bad | (apply_sum & word.flag) | control.emit | control.check),
+            control.one.eq(word.op == Op.BIAS),
+            control.weight.eq(word.op == Op.APPLY_W),
+            control.sum.eq(apply_sum & ~word.flag & ~control.bad),
+            control.source.eq(Mux(attend, 0, 1 << word.src)),
+            control.target.eq(Mux(attend, config.width, word.dst)),
+            control.onto.eq(Mux(fresh, 0, 1 << control.target)),
+            control.neg.eq(word.neg ^ (control.one & minus_one)),
+            control.write.eq((apply | attend) & ~control.bad),
+            control.restart.eq(control.emit & word.flag & ~control.bad),
+            control.last.eq(word.neg),
+        ]
+        return m
+
+
+def _past(index, count: int):
+    """Whether ``index`` is past the end of ``count`` entries; constant when it cannot be."""
+    return index >= count if count < 1 << len(index) else 0

@@ -1,0 +1,74 @@
+"""Layouts and port signatures of the core, all derived from :class:`skinny.model.machine.isa.CoreConfig`."""
+
+from amaranth import unsigned
+from amaranth.lib import data
+from amaranth.lib.wiring import Out, Signature
+from skinny.model.machine.isa import CoreConfig, Op, Space, index_bits
+from skinny.model.parallel.segments import EngineConfig
+
+__all__ = ["RetireSignature", "input_layout", "load_layout", "result_layout", "retire_port", "word_layout"]
+
+
+def word_layout(config: CoreConfig) -> data.StructLayout:
+    """A program word; the fields are those of :attr:`CoreConfig.fields`."""
+    return data.StructLayout({name: unsigned(bits) for name, bits in config.fields.items()})
+
+
+def input_layout(config: CoreConfig) -> data.StructLayout:
+    """Payload of ``i``: a hardware word; ``last`` on the last word of a vector ends the batch."""
+    return data.StructLayout({"data": unsigned(config.bits), "last": 1})
+
+
+def result_layout(config: CoreConfig) -> data.StructLayout:
+    """Payload of ``o``: a hardware word, ``last`` on the last word of a batch, ``fault`` when the run it belongs to had
+    met a malformed word or a failed check before it was sent."""
+    return data.StructLayout({"data": unsigned(config.bits), "last": 1, "fault": 1})
+
+
+def load_layout(config: CoreConfig | EngineConfig) -> data.StructLayout:
+    """Payload of ``load``: where (:class:`Space`, address) and what."""
+    return data.StructLayout(
+        {
+            "space": unsigned(index_bits(len(Space))),
+            "address": unsigned(config.address_bits),
+            "data": unsigned(config.load_bits),
+        }
+    )
+
+
+def retire_port(lane: int) -> str:
+    """The name of the port that reports what ``lane`` of an engine, or the only core, completes."""
+    return f"retire{lane or ''}"
+
+
+class RetireSignature(Signature):
+    """One instruction leaving the pipeline.
+
+    Members
+    -------
+    valid : Out(1)
+        An instruction of a thread that takes part in the batch.
+    thread, pc : Out
+        Whose, and its address in the program memory.
+    op : Out(3)
+        :class:`Op`. The multiplier was at work for operations 1 to 5.
+    dst : Out
+        Field ``dst`` of the word; the width (one past the last register) for the accumulator ``S``.
+    value : Out
+        What is written or, for ``EMIT``, sent. Zero for ``CHECK`` and for malformed words.
+    fault : Out(1)
+        The word is malformed, or a check failed; nothing was written.
+    """
+
+    def __init__(self, config: CoreConfig):
+        super().__init__(
+            {
+                "valid": Out(1),
+                "thread": Out(index_bits(config.threads)),
+                "pc": Out(index_bits(config.depth)),
+                "op": Out(index_bits(len(Op))),
+                "dst": Out(index_bits(config.width + 1)),
+                "value": Out(config.bits),
+                "fault": Out(1),
+            }
+        )

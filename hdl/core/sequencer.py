@@ -1,0 +1,114 @@
+"""The sequencer: which instruction of which thread is issued in each cycle."""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from skinny.model.machine.isa import CoreConfig, index_bits
+
+__all__ = ["Sequencer", "tag_layout"]
+
+
+def tag_layout(config: CoreConfig) -> data.StructLayout:
+    """What accompanies an instruction on its way. ``live``: it is part of a running batch; ``valid``: and its thread
+    has a vector; ``first``: it begins a run; ``final``: its thread is the last with a vector."""
+    return data.StructLayout(
+        {
+            "live": 1,
+            "valid": 1,
+            "first": 1,
+            "final": 1,
+            "bank": 1,
+            "thread": index_bits(config.threads),
+            "pc": index_bits(config.depth),
+        }
+    )
+
+
+class Sequencer(wiring.Component):
+    """Issues word ``p`` of thread ``t`` in cycle ``t0 + p·T + t``, batch after batch.
+
+    A batch begins the cycle after ``start``; when the next one may start in the last cycle of a batch there is no gap.
+    No back-pressure once a batch runs.
+
+    Members
+    -------
+    full, count : In
+        There is a batch to begin; its last thread.
+    bank : In(1)
+        The input bank of the batch that was begun last.
+    room : In(1)
+        The results of one more batch have room.
+    hold : In(1)
+        No batch may start.
+    last_word : In
+        Address of the program's last word.
+    start : Out(1)
+        A batch begins in the next cycle.
+    done : Out(1)
+        The last instruction of a batch is issued.
+    tag : Out(tag_layout)
+        The instruction that is issued.
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "full": In(1),
+                "count": In(index_bits(config.threads)),
+                "bank": In(1),
+                "room": In(1),
+                "hold": In(1),
+                "last_word": In(index_bits(config.depth)),
+                "start": Out(1),
+                "done": Out(1),
+                "tag": Out(tag_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        tag = self.tag
+        live = Signal()
+        valid = Signal()
+        final = Signal()
+        turn = Signal()
+        over = Signal()
+        # Only `live` says whether these mean anything. They are ready for a batch before it is known that one begins,
+        # because that is known late in a cycle.
+        first = Signal(reset_less=True)
+        count = Signal.like(self.count, reset_less=True)
+        thread = Signal.like(tag.thread, reset_less=True)
+        pc = Signal.like(tag.pc, reset_less=True)
+        # The comparison is long. With more than one thread a word stays for cycles, so it can be made a cycle before.
+        at_last = Signal(reset_less=True)
+        m.d["comb" if self.config.threads == 1 else "sync"] += at_last.eq(pc == self.last_word)
+        m.d.comb += [
+            turn.eq(thread == self.config.threads - 1),
+            final.eq(thread == count),
+            self.done.eq(live & turn & at_last),
+            over.eq(~live | self.done),
+            self.start.eq(over & self.full & self.room & ~self.hold),
+        ]
+
+        m.d.sync += [
+            live.eq(self.start | ~over),
+            valid.eq(self.start | (~over & (turn | (valid & ~final)))),
+            thread.eq(Mux(live & ~turn, thread + 1, 0)),
+        ]
+        with m.If(over):
+            m.d.sync += [pc.eq(0), first.eq(1), count.eq(self.count)]
+        with m.Elif(turn):
+            m.d.sync += [pc.eq(pc + 1), first.eq(0)]
+
+        for name, signal in {
+            "live": live,
+            "valid": valid,
+            "first": first & live,
+            "final": final,
+            "bank": self.bank,
+            "thread": thread,
+            "pc": pc,
+        }.items():
+            m.d.comb += tag[name].eq(signal)
+        return m

@@ -1,0 +1,104 @@
+"""The store: program, weights, start vector and settings, from initial contents or loaded."""
+
+from amaranth import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from skinny.hdl.parts.target import TARGETS, Target
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Setting, Space, index_bits
+
+from .layout import load_layout, word_layout
+
+__all__ = ["Store"]
+
+
+class Store(wiring.Component):
+    """Everything that is the same for all threads and all batches. Reset keeps it, as it keeps memories.
+
+    Latency: ``word`` and ``weight`` follow their addresses by two cycles (block RAM and its output register); what is
+    written can be read in the next cycle. A write and a read of the same address in one cycle never matter: writes come
+    only while nothing runs.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    image : Image or None
+        Initial contents; without one the settings let no batch start.
+    rom : bool
+        Never written: the write port does nothing.
+    target : Target
+
+    Members
+    -------
+    write, item : In
+        Write ``item`` (load_layout). Of its address only the bits that the space needs count.
+    pc, word : In, Out(word_layout)
+    k, weight : In, Out
+    word_parity, weight_parity : Out(1)
+        The parity of what is read, as it was when it was written; for a core with the guard.
+    start : Out(array of width words)
+    last_word, last_input, batches : Out
+        See :class:`skinny.model.machine.isa.Setting`.
+    """
+
+    def __init__(self, config: CoreConfig, image: Image | None, rom: bool, target: Target = TARGETS["generic"]):
+        self.config = config
+        self.image = image
+        self.rom = rom
+        self.target = target
+        super().__init__(
+            {
+                "write": In(1),
+                "item": In(load_layout(config)),
+                "pc": In(index_bits(config.depth)),
+                "word": Out(word_layout(config)),
+                "word_parity": Out(1),
+                "k": In(index_bits(config.weights)),
+                "weight": Out(config.bits),
+                "weight_parity": Out(1),
+                "start": Out(data.ArrayLayout(config.bits, config.width)),
+                "last_word": Out(index_bits(config.depth)),
+                "last_input": Out(index_bits(config.inputs)),
+                "batches": Out(index_bits(MOST_BATCHES + 1)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, image = self.config, self.image
+        for space, name, bits, depth, address, value, parity in (
+            (Space.PROGRAM, "program", config.word_bits, config.depth, self.pc, self.word, self.word_parity),
+            (Space.WEIGHTS, "weights", config.bits, config.weights, self.k, self.weight, self.weight_parity),
+        ):
+            contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
+            if config.guard:
+                contents = [word | (word.bit_count() & 1) << bits for word in contents]
+            m.submodules[name] = memory = self.target.memory(bits + config.guard, depth, contents)
+            m.d.comb += [
+                memory.addr.eq(address),
+                memory.fetch.eq(1),
+                memory.take.eq(1),
+                Cat(value, parity).eq(memory.data),
+            ]
+            if not self.rom:
+                m.d.comb += [
+                    memory.write.eq(self.write & (self.item.space == space)),
+                    memory.write_addr.eq(self.item.address),
+                    memory.write_data.eq(Cat(self.item.data[:bits], self.item.data[:bits].xor())),
+                ]
+
+        settings = image.settings if image else dict.fromkeys(Setting, 0)
+        start = image.start.tolist() if image else [0] * config.width
+        registers, others = index_bits(config.width), index_bits(len(Setting))
+        for space, bits, address, value, init in (
+            *((Space.START, registers, n, self.start[n], start[n]) for n in range(config.width)),
+            (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
+            (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
+            (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
+        ):
+            held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
+            m.d.comb += value.eq(held)
+            if not self.rom:
+                with m.If(self.write & (self.item.space == space) & (self.item.address[:bits] == address)):
+                    m.d.sync += held.eq(self.item.data)
+        return m

@@ -1,0 +1,1 @@
+"""Verilog of a core, with all that is needed to use it without Python."""

@@ -1,0 +1,224 @@
+"""Verilog of a core, with all that is needed to use it without Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth import Module, Value
+from amaranth.back import verilog
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Member, Out
+from skinny.hdl.core.core import Core
+from skinny.hdl.parallel.engine import ParallelEngine, component
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.cycles import batch_sizes
+from skinny.model.machine.isa import Op, Setting, Space, index_bits
+from skinny.model.parallel.combine import run_image
+from skinny.model.parallel.lane_cycles import latency, plan
+from skinny.model.parallel.segments import EngineImage
+from skinny.model.program.storage import write_folder
+from skinny.model.rings import Array, Boolean
+
+from .testbench import bench_text
+
+__all__ = ["TOP", "Pins", "design_files", "export", "manifest", "to_verilog"]
+
+#: The name of the exported module.
+TOP = "skinny_core"
+
+
+class Pins(wiring.Component):
+    """A core or engine with a plain port for every field: ``i_valid``, ``i_ready``, ``i_data``, ``i_last`` and so on.
+
+    Parameters
+    ----------
+    core : Core or ParallelEngine
+    retire : bool
+        Whether the ports ``retire`` are there, or left open as in a design that only computes.
+
+    Members
+    -------
+    i_*, o_*, load_*, retire_*, fault, busy
+        The ports of ``core``, the fields of payloads apart.
+    """
+
+    def __init__(self, core: Core | ParallelEngine, *, retire: bool = True):
+        self.core = core
+        self._inner: dict[str, Value] = {}
+        members: dict[str, Member] = {}
+        for name, member in core.signature.members.items():
+            port = getattr(core, name)
+            if name.startswith("retire") and not retire:
+                continue
+            if member.is_port:
+                self._inner[name] = port
+                members[name] = member
+            elif isinstance(member.signature, stream.Signature):
+                for field, value in (("valid", port.valid), ("ready", port.ready), *_fields(port.payload)):
+                    self._inner[f"{name}_{field}"] = value
+                    inward = (member.flow is In) != (field == "ready")
+                    members[f"{name}_{field}"] = (In if inward else Out)(len(value))
+            else:
+                for field, inner in member.signature.members.items():
+                    self._inner[f"{name}_{field}"] = getattr(port, field)
+                    members[f"{name}_{field}"] = inner
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core = self.core
+        for name, member in self.signature.members.items():
+            inner, outer = self._inner[name], getattr(self, name)
+            m.d.comb += inner.eq(outer) if member.flow is In else outer.eq(inner)
+        return m
+
+
+def _fields(payload: data.View) -> list[tuple[str, Value]]:
+    return [(name, Value.cast(payload[name])) for name, _ in payload.shape()]
+
+
+def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
+    """The Verilog text of ``core``: the same for the same design, whenever and wherever it is written."""
+    pins = core if isinstance(core, Pins) else Pins(core)
+    text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)
+    # Yosys guards each combinational block with a variable named after its own source line.
+    return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+) ", r"initial_guard_\1 ", text)
+
+
+def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
+    """Everything that who drives the core must know, ready for JSON."""
+    config = image.config
+    offsets = [0, *itertools.accumulate(config.fields.values())]
+    ports = [{"name": name, "direction": "input", "bits": 1} for name in ("clk", "rst")]
+    ports += [
+        {"name": name, "direction": "input" if member.flow is In else "output", "bits": len(getattr(pins, name))}
+        for name, member in pins.signature.members.items()
+    ]
+    sizes = {
+        Space.PROGRAM: (config.depth, config.word_bits),
+        Space.WEIGHTS: (config.weights, config.bits),
+        Space.START: (config.width, config.bits),
+        Space.SETTINGS: (len(Setting), config.load_bits),
+    }
+    described = {
+        "module": TOP,
+        "rom": pins.core.rom,
+        "ring": {"name": config.ring.name, "word_bits": config.bits},
+        "parameters": {
+            **{field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "ring"},
+            **({"cores": len(image.lanes)} if isinstance(image, EngineImage) else {}),
+        },
+        "ports": ports,
+        "memory_map": [
+            {"space": int(space), "name": space.name.lower(), "words": words, "bits": bits}
+            for space, (words, bits) in sizes.items()
+        ],
+        "settings": {setting.name.lower(): int(setting) for setting in Setting},
+        "encoding": {
+            "word_bits": config.word_bits,
+            "fields": [
+                {"name": name, "offset": offset, "bits": bits}
+                for (name, bits), offset in zip(config.fields.items(), offsets, strict=False)
+            ],
+            "operations": {op.name.lower(): int(op) for op in Op},
+        },
+        "latency": {
+            "formula": "length * threads + constant",
+            "constant": latency(image) - len(image) * config.threads,
+            "length": len(image),
+            "threads": config.threads,
+            "cycles": latency(image),
+            "meaning": "cycles from the last input word of a batch to its last result, when the core was idle and the "
+            "program ends with its last output; back-to-back batches follow every length * threads cycles",
+        },
+        "program": {
+            "title": image.program.title,
+            "inputs": list(image.program.inputs),
+            "vector_words": image.vector,
+            "outputs": list(image.outputs),
+            "self_check": image.self_check,
+            "words": sum(map(len, image.lanes)),
+        },
+    }
+    if isinstance(image, EngineImage):
+        described["engine"] = {
+            "cores": len(image.lanes),
+            "vectors": image.batch,
+            "lane_offset": image.hardware.lane_bits,
+            "lane_words": [len(lane) for lane in image.lanes],
+            "fold_settings": [
+                "batches",
+                *(f"{name}{n}" for n in range(len(image.lanes)) for name in ("sent", "folded")),
+            ],
+            "meaning": "an address at load has the number of the lane above lane_offset bits; the number after the "
+            "last lane is the fold's, whose settings are listed in the order of their addresses",
+        }
+    return described
+
+
+def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
+    """Name to text of everything that is exported: the core, its manifest, listing and memory contents, and a test
+    bench that runs the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
+    program is part of the design, otherwise the design is empty and the test bench loads it."""
+    config = image.config
+    if isinstance(config.ring, Boolean):  # every lane of every word is compared
+        elements = np.pad(elements, [(0, -len(elements) % config.lanes), (0, 0)])
+    vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
+    outputs = config.pack(run_image(image, elements))
+    if image.self_check:  # a status word follows
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
+    sizes = batch_sizes(len(vectors), image.batch)
+    when = plan(image, sizes)
+    inputs, expected = [], []
+    for first, size in zip(itertools.accumulate(sizes, initial=0), sizes, strict=False):
+        part = slice(first, first + size)
+        words = vectors[part].reshape(-1).tolist()
+        inputs += [*words[:-1], words[-1] | int(size < image.batch) << config.bits]
+        results = outputs[part].T.reshape(-1).tolist()
+        expected += [*results[:-1], results[-1] | 1 << config.bits]
+    hardware = image.hardware
+    space_bits = index_bits(len(Space))
+    loads = [
+        int(item.space) | item.address << space_bits | item.data << space_bits + hardware.address_bits
+        for item in image.loads()
+    ]
+    cycles = int(when.taken[-1] - when.accepted[0])
+    load = None if rom else (hardware.address_bits, hardware.load_bits, len(loads))
+    pins = Pins(component(hardware, image, rom=True) if rom else component(hardware))
+    files = {
+        f"{TOP}.v": to_verilog(pins),
+        f"{TOP}_tb.v": bench_text(TOP, config.bits, len(inputs), len(expected), cycles, load),
+        **{
+            f"program{number or ''}.hex": _hex(lane.words.tolist(), config.word_bits)
+            for number, lane in enumerate(image.lanes)
+        },
+        "weights.hex": _hex(image.lanes[0].weights.tolist(), config.bits),
+        "start.hex": _hex(image.lanes[0].start.tolist(), config.bits),
+        "inputs.hex": _hex(inputs, config.bits + 1),
+        "expected.hex": _hex(expected, config.bits + 2),
+        "listing.txt": image.listing(),
+    }
+    if not rom:
+        files["load.hex"] = _hex(loads, space_bits + hardware.address_bits + hardware.load_bits)
+    described = manifest(image, pins) | {"files": sorted([*files, "manifest.json"])}
+    files["manifest.json"] = json.dumps(described, indent=2) + "\n"
+    return files
+
+
+def _hex(words: list[int], bits: int) -> str:
+    digits = (bits + 3) // 4
+    return "".join(f"{word:0{digits}x}\n" for word in words)
+
+
+def export(image: Image | EngineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
+    """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
+    another name and renamed, the manifest last."""
+    files = design_files(image, elements, rom=rom)
+    write_folder(folder, {name: text.encode() for name, text in files.items()})
+    return list(files)

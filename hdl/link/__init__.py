@@ -1,0 +1,1 @@
+"""Boards: a core behind a serial line."""

@@ -1,0 +1,74 @@
+"""A core behind a serial line: all of a board but its pins and its clock."""
+
+from amaranth import Module, ResetInserter
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+from skinny.hdl.core.core import Core
+from skinny.model.link.wire import Device, seal
+from skinny.model.machine.assemble import Image
+
+from .frames import FrameReceiver, FrameTransmitter
+from .link import Link
+from .uart import UartReceiver, UartTransmitter
+
+__all__ = ["LinkedCore"]
+
+
+class LinkedCore(wiring.Component):
+    """A core that is loaded and run over a serial line.
+
+    Parameters
+    ----------
+    device : Device
+        What the board says of itself, the configuration of the core included.
+    image : Image or None
+        What the core holds from the beginning.
+    divisor : int
+        Cycles of a bit on the line.
+    target : str
+        Of the core.
+
+    Members
+    -------
+    rx, tx : In(1), Out(1)
+        The line; ``rx`` is asynchronous.
+    fault, busy : Out(1)
+        Of the core.
+    """
+
+    def __init__(self, device: Device, image: Image | None, divisor: int, target: str = "generic"):
+        self.device = device
+        self.image = image
+        self.divisor = divisor
+        self.target = target
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "fault": Out(1), "busy": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        core = Core(self.device.config, self.image, target=self.target)
+        m.submodules.link = link = Link(self.device, seal(self.image) if self.image else 0)
+        m.submodules.core = ResetInserter(link.reset)(core)
+        m.submodules.receiver = receiver = UartReceiver(self.divisor)
+        m.submodules.transmitter = transmitter = UartTransmitter(self.divisor)
+        m.submodules.requests = requests = FrameReceiver(self.device.buffer)
+        m.submodules.replies = replies = FrameTransmitter()
+        connect(m, requests.o, link.i)
+        connect(m, link.o, replies.i)
+        connect(m, replies.o, transmitter.i)
+        connect(m, link.words, core.i)
+        connect(m, link.load, core.load)
+        connect(m, core.o, link.results)
+        m.d.comb += [
+            receiver.rx.eq(self.rx),
+            requests.data.eq(receiver.data),
+            requests.valid.eq(receiver.valid),
+            requests.error.eq(receiver.error),
+            link.garbled.eq(requests.garbled),
+            replies.finish.eq(link.finish),
+            link.fault.eq(core.fault),
+            link.busy.eq(core.busy),
+            self.tx.eq(transmitter.tx),
+            self.fault.eq(core.fault),
+            self.busy.eq(core.busy),
+        ]
+        return m

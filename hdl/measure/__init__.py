@@ -1,0 +1,1 @@
+"""Designs that exist to be measured."""

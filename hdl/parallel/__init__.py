@@ -1,0 +1,1 @@
+"""The engine: several cores that share one inference."""

@@ -1,0 +1,1 @@
+"""Arithmetic, memories and multipliers, for any device or for a particular one."""

@@ -1,0 +1,310 @@
+"""Chain plans: the cheapest way to write each piece of a chain; see ``chain`` for the rows they are made of.
+
+The dirt ``A_t`` is a term of the chain that is wanted anyway, or cancels against the other row of a pair; the dirt
+``A_q`` is what a row of the shorter head needs. Plans hold the cheapest choice for a *pattern*: bit ``t`` is set when
+``c_t`` is not zero; signs are free. Every plan is for one of these contracts, ``h`` a pattern shorter than ``a + 1``:
+
+==========  ===========================================================================================================
+``p``       ``j += c·i``
+``r``       ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
+``row``     ``j += A_a·k + h·i``
+``row_r``   the same, and ``k`` may be given some ``σ·i`` before
+``pair``    two rows that add up to ``h·i``; between them ``k`` may be shifted by ``v·i``, which makes ``A_a·v·i``
+``pair_r``  the same, and ``k`` may be left with some ``σ·i`` more
+==========  ===========================================================================================================
+
+Precondition: patterns. Postcondition: plans with exact lengths. Cost: all patterns of up to :data:`SEARCHED`
+coefficients that occur, then windows of cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from skinny.model.limits import check
+
+from .contracts import CEILING
+from .passes.rebalance import product_costs
+
+__all__ = [
+    "LONGEST",
+    "SEARCHED",
+    "below",
+    "cut_p",
+    "cut_r",
+    "forced_cut",
+    "pattern_of",
+    "plan_p",
+    "plan_pair",
+    "plan_pair_r",
+    "plan_r",
+    "plan_row",
+    "plan_row_r",
+]
+
+#: Longer chains are left to rebalancing; the depth of recursion and the time to plan stay small.
+LONGEST = 1024
+#: Patterns up to this length are tried with dirt at every place, longer ones with dirt on set bits only.
+SEARCHED = 12
+#: Up to these lengths every cut is tried, every cut in a window around the best ones, about ``POINTS`` cuts in it.
+EVERY = 40
+WINDOW = 80
+POINTS = 12
+
+memo = lru_cache(maxsize=1 << 18)
+
+
+class Plan(NamedTuple):
+    """The length of a contract's code and how it is made: a way and the cuts that it needs."""
+
+    cost: int
+    way: str
+    cuts: tuple[int, ...] = ()
+
+
+NONE = Plan(CEILING, "none")
+
+
+def pattern_of(coefficients: Sequence[int]) -> int:
+    return sum(1 << t for t, c in enumerate(coefficients) if c)
+
+
+def below(pattern: int, cut: int) -> int:
+    return pattern & (1 << cut) - 1
+
+
+def _windowed(n: int, low: float, high: float, end: int) -> range:
+    """Cuts from 1 to ``end - 1``; of a long input only those between the shares ``low`` and ``high``."""
+    if n <= EVERY:
+        return range(1, end)
+    first, last = max(1, int(n * low)), min(end, int(n * high) + 2)
+    return range(first, last, 1 if n <= WINDOW else max(1, (last - first) // POINTS))
+
+
+def _may_flip(a: int, h: int, t: int) -> bool:
+    """Whether dirt at ``t`` is worth a try.
+
+    A long pattern has to stay one of few: a set bit may go where all bits but the lowest are set, as a forced cut
+    follows; parts of irregular patterns are many as they are.
+    """
+    return a <= SEARCHED or (h >> t & 1 == 1 and h >> 1 & (h >> 1) + 1 == 0)
+
+
+def forced_cut(pattern: int, t: int) -> int:
+    """Where a pattern with bit ``t`` flipped must be cut next; 0 when that is free.
+
+    A hole inside a long pattern would make a new one for every place; cut there, its two parts are old ones.
+    """
+    n = pattern.bit_length()
+    return t if n > SEARCHED and 0 < t < n - 1 else 0
+
+
+@cache
+def _products() -> tuple[list[int], list[int]]:
+    p, r = product_costs(LONGEST)
+    return p.tolist(), r.tolist()
+
+
+@cache
+def _product_p(n: int) -> int:
+    return _products()[0][n]
+
+
+@cache
+def _product_r(n: int) -> int:
+    return _products()[1][n]
+
+
+@memo
+def _shallow(a: int, t: int) -> int:
+    return 2 * _product_r(a - t) + _product_p(t)
+
+
+@memo
+def _deep(a: int, t: int, q: int) -> int:
+    """``q = t`` is a shallow row with one more in its inner factor."""
+    return 2 * _product_r(a - t) + _shallow(t, q) if q < t else _shallow(a, t) + 2
+
+
+@memo
+def cut_p(n: int) -> int:
+    return min(range(1, n), key=lambda t: 2 * _product_r(t) + 2 * _product_r(n - t))
+
+
+@memo
+def cut_r(n: int) -> int:
+    """Where the shortest shallow row of ``n`` factors is cut; 0 for the one factor that needs no cut."""
+    return min(range(1, n), key=lambda t: _shallow(n, t), default=0)
+
+
+def _head(h: int, q: int, flipped: int = 0) -> int:
+    """``j += A_q·k + h·i``: a row for what is below ``q``, while the rest of ``h`` shifts ``k``. Bit ``flipped`` of
+    ``h``, not below ``q``, is flipped first."""
+    upper, at = h >> q, 0
+    if flipped:
+        at = forced_cut(upper, flipped - q)
+        upper ^= 1 << flipped - q
+    return 2 * plan_r(upper, at).cost + plan_row(q, below(h, q)).cost
+
+
+@memo
+def plan_row(a: int, h: int) -> Plan:
+    best = Plan(_product_p(a) + plan_p(h).cost, "exact")
+    if not h:
+        return best
+    n = h.bit_length()
+    for t in _windowed(a, 0.5, 0.97, a):
+        if not _may_flip(a, h, t):
+            continue
+        if _shallow(a, t) < best.cost:
+            cost = _shallow(a, t) + plan_p(h ^ 1 << t, forced_cut(h, t)).cost
+            if cost < best.cost:
+                best = Plan(cost, "shallow", (t,))
+        for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
+            cost = _deep(a, t, q)
+            if cost < best.cost:
+                cost += _head(h, q, t)
+                if cost < best.cost:
+                    best = Plan(cost, "deep", (t, q))
+    return best
+
+
+@memo
+def plan_row_r(a: int, h: int) -> Plan:
+    best = Plan(plan_row(a, h).cost, "row")
+    if not h:
+        return best
+    cost = _product_p(a) + plan_r(h).cost
+    if cost < best.cost:
+        best = Plan(cost, "exact")
+    n = h.bit_length()
+    for t in _windowed(a, 0.5, 0.97, a):
+        if not _may_flip(a, h, t):
+            continue
+        if _shallow(a, t) < best.cost:
+            cost = _shallow(a, t) + plan_r(h ^ 1 << t, forced_cut(h, t)).cost
+            if cost < best.cost:
+                best = Plan(cost, "shallow", (t,))
+        for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
+            cost = _deep(a, t, q)
+            if cost < best.cost:
+                upper = h >> q
+                cost += plan_p(upper ^ 1 << t - q, forced_cut(upper, t - q)).cost
+                cost += plan_row_r(q, below(h, q)).cost
+                if cost < best.cost:
+                    best = Plan(cost, "deep", (t, q))
+    return best
+
+
+@memo
+def plan_pair(a: int, h: int) -> Plan:
+    best = Plan(2 * _product_r(a) + plan_p(h).cost, "apart")
+    if not h:
+        return best
+    n = h.bit_length()
+    cuts = _windowed(a, 0.5, 0.95, a)
+    for t in cuts:
+        for q in _windowed(a, 0.35, 0.7, min(t + 1, n - 1)):
+            for other in cuts if a <= SEARCHED else (t,):
+                cost = _deep(a, t, q) + _shallow(a, other)
+                if cost < best.cost:
+                    cost += _head(h if other == t else h ^ 1 << t ^ 1 << other, q)
+                    if cost < best.cost:
+                        best = Plan(cost, "deep", (t, q, other))
+        for other in range(1, t) if a <= SEARCHED else ():
+            cost = _shallow(a, t) + _shallow(a, other)
+            if cost < best.cost:
+                cost += plan_p(h ^ 1 << t ^ 1 << other).cost
+                if cost < best.cost:
+                    best = Plan(cost, "shallow", (t, other))
+    for q2 in _windowed(a, 0.4, 0.8, min(a, n - 1)):
+        lower, upper = below(h, q2), 2 * plan_r(h >> q2).cost
+        for q1 in _windowed(a, 0.2, 0.6, min(q2, lower.bit_length() - 1)):
+            rows, t = _deep_pair(a, q1, q2)
+            rows += upper
+            if rows >= best.cost:
+                continue
+            cost = rows + _product_p(q2) + _head(lower, q1)
+            if cost < best.cost:
+                best = Plan(cost, "both deep", (q1, q2, t, 0))
+            for inner in _windowed(q2, 0.5, 0.95, q2):
+                if (
+                    inner >= q1
+                    and lower >> inner & 1
+                    and _may_flip(q2, lower, inner)
+                    and rows + _shallow(q2, inner) < best.cost
+                ):
+                    cost = rows + _shallow(q2, inner) + _head(lower, q1, inner)
+                    if cost < best.cost:
+                        best = Plan(cost, "both deep", (q1, q2, t, inner))
+    return best
+
+
+@memo
+def _deep_pair(a: int, q1: int, q2: int) -> tuple[int, int]:
+    """The length of two deep rows with one dirt ``A_t``, and the best ``t``."""
+    cuts = [t for t in _windowed(a, 0.55, 0.95, a) if t > q2]
+    return min(((_deep(a, t, q1) + _deep(a, t, q2), t) for t in cuts), default=(CEILING, 0))
+
+
+@memo
+def plan_pair_r(a: int, h: int) -> Plan:
+    best = NONE
+    n = h.bit_length()
+    for t in _windowed(a, 0.5, 0.95, a):
+        for q in _windowed(a, 0.35, 0.7, min(t + 1, n - 1)):
+            for other in range(1, a) if a <= SEARCHED else (t,):
+                g = h if other == t else h ^ 1 << t ^ 1 << other
+                cost = _deep(a, t, q) + _shallow(a, other)
+                if cost < best.cost and g >> q:
+                    cost += plan_p(g >> q).cost + plan_row_r(q, below(g, q)).cost
+                    if cost < best.cost:
+                        best = Plan(cost, "deep", (t, q, other))
+    return best
+
+
+@memo
+def plan_p(c: int, at: int = 0) -> Plan:
+    """``at``: the only cut allowed, unless 0."""
+    n = c.bit_length()
+    if c & c - 1 == 0:
+        return Plan(_product_p(n - 1) if c else 0, "product")
+    best = NONE
+    # A long chain never gains from its terms one by one, and trying it would make the recursion as deep as it is long.
+    if not at and n <= EVERY:
+        for t in range(n) if n <= SEARCHED else (n - 1,):
+            if c >> t & 1:
+                cost = plan_p(c ^ 1 << t).cost + _product_p(t)
+                if cost < best.cost:
+                    best = Plan(cost, "term", (t,))
+    for a in (at,) if at else _windowed(n, 0.25, 0.65, n - 1):
+        check()
+        cost = 2 * plan_r(c >> a).cost + plan_pair(a, below(c, a)).cost
+        if cost < best.cost:
+            best = Plan(cost, "pair", (a,))
+    return best
+
+
+@memo
+def plan_r(c: int, at: int = 0) -> Plan:
+    n = c.bit_length()
+    if c & c - 1 == 0:
+        return Plan(_product_r(n - 1) if c else 0, "product")
+    best = NONE
+    if not at and n <= EVERY:
+        best = Plan(plan_r(c ^ 1 << n - 1).cost + _product_r(n - 1), "term", (n - 1,))
+    for a in (at,) if at else _windowed(n, 0.15, 0.55, n - 1):
+        check()
+        h, v = below(c, a), c >> a
+        shift = plan_p(v).cost
+        for way, cost in (
+            ("pair", plan_pair(a, h).cost + shift),
+            ("pair_r", plan_pair_r(a, h).cost + shift),
+            ("apart", plan_r(h).cost + 2 * _product_r(a) + shift),
+            ("row", plan_row(a, h).cost + 2 * plan_r(v).cost),
+        ):
+            if cost < best.cost:
+                best = Plan(cost, way, (a,))
+    return best

@@ -1,0 +1,224 @@
+"""Search: shorter pieces of small clean programs, by exhaustion.
+
+Precondition: a clean program. Postcondition: the same output, never longer. A piece between two points counts only
+through ``r·M·a``: the registers before it (a row), its matrix, and how the output depends on the registers after it
+(a column). So a shorter piece is a pair of a row reached forwards and a column reached backwards whose product is
+right: both sets are enumerated and met in the middle, at a random point modulo two primes. The whole program is tried
+first, then windows of :data:`WINDOWS` instructions. A budget bounds the pairs compared, so the effort is the same
+on every machine; the compiler's check proves what was found.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.compiler.contracts import Affine, Scalar
+from skinny.model.limits import check
+
+from .emit import MINUS
+from .fold import scalar_values
+
+__all__ = ["is_searchable", "search"]
+
+#: Pairs are compared modulo the first (exact in floating point), hits confirmed modulo the second.
+SMALL_PRIME = (1 << 23) - 15
+PRIME = (1 << 31) - 1
+#: Programs longer than this, and programs with more scalars, are left alone.
+LONGEST = 24
+MOST_SCALARS = 5
+MOST_STATES = 20_000
+MOST_PAIRS = 12_000_000
+WINDOWS = (6, 5)
+#: Pairs compared for one program: a few seconds.
+BUDGET = 400_000_000
+#: Pairs compared at once: what stays in a processor's cache.
+BLOCK = 50_000
+
+ONE = Affine((), 1)
+Vectors = NDArray[np.int64]
+#: ``(dst, src, value, value modulo the small prime)``
+Move = tuple[int, int, int, int]
+
+
+class Level(NamedTuple):
+    """States after some number of steps, with the step and the state each came from."""
+
+    states: Vectors
+    move: NDArray[np.int64]
+    parent: NDArray[np.int64]
+
+
+class Reach:
+    """States reachable from one vector, level by level. ``backwards`` walks columns instead of rows.
+
+    A state is its registers modulo :data:`PRIME`, then modulo :data:`SMALL_PRIME`.
+    """
+
+    def __init__(self, vector: list[int], moves: list[Move], backwards: bool) -> None:
+        none = np.zeros(1, dtype=np.int64)
+        self.levels = [Level(np.array([vector], dtype=np.int64), none, none)]
+        self.moves = moves
+        self.backwards = backwards
+        self.width = len(vector) // 2
+        self.mix = np.random.default_rng(1).integers(1, 1 << 62, size=self.width, dtype=np.int64) | 1
+        self.seen = self._hashes(self.levels[0].states)
+
+    def _hashes(self, states: Vectors) -> NDArray[np.int64]:
+        return np.asarray((states[:, : self.width] * self.mix).sum(axis=1))
+
+    def level(self, steps: int) -> Level | None:
+        """The states first reached after ``steps`` steps; none when there are too many."""
+        while len(self.levels) <= steps:
+            before = self.levels[-1]
+            if len(before.states) * len(self.moves) > 8 * MOST_STATES:
+                return None
+            pieces, numbers, parents = [], [], []
+            for number, (dst, src, value, small) in enumerate(self.moves):
+                read, write = (dst, src) if self.backwards else (src, dst)
+                live = np.flatnonzero(before.states[:, read])
+                states = before.states[live]
+                states[:, write] = (states[:, write] + value * states[:, read]) % PRIME
+                read, write = read + self.width, write + self.width
+                states[:, write] = (states[:, write] + small * states[:, read]) % SMALL_PRIME
+                pieces.append(states)
+                numbers.append(np.full(len(live), number))
+                parents.append(live)
+            states = np.concatenate(pieces)
+            hashes, first = np.unique(self._hashes(states), return_index=True)
+            first = first[~np.isin(hashes, self.seen)]
+            if len(first) > MOST_STATES:
+                return None
+            self.seen = np.concatenate([self.seen, self._hashes(states[first])])
+            self.levels.append(Level(states[first], np.concatenate(numbers)[first], np.concatenate(parents)[first]))
+        return self.levels[steps]
+
+    def path(self, steps: int, state: int) -> Iterator[int]:
+        """The moves that lead to a state, the last one first."""
+        for n in range(steps, 0, -1):
+            yield int(self.levels[n].move[state])
+            state = int(self.levels[n].parent[state])
+
+
+class Searcher:
+    """One program under improvement."""
+
+    def __init__(self, code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> None:
+        self.code = code
+        self.start = start
+        self.output = output
+        self.left = BUDGET
+        chance = random.Random(2)
+        point = [chance.randrange(PRIME) for _ in range(inputs)]
+        one = scalars.setdefault(ONE, len(scalars))
+        self.values = scalar_values(scalars, point, PRIME)
+        self.small = scalar_values(scalars, point, SMALL_PRIME)
+        self.moves: list[Move] = []
+        self.packed: list[int] = []
+        for number in sorted({instruction >> 9 for instruction in code} | {one}):
+            for dst in range(len(start)):
+                for src in range(len(start)):
+                    for minus in (0, MINUS) if dst != src else ():
+                        sign = -1 if minus else 1
+                        self.moves.append((dst, src, sign * self.values[number], sign * self.small[number]))
+                        self.packed.append(number << 9 | minus | dst << 4 | src)
+        self._backward: dict[int, Reach] = {}
+        self.rows, self.columns = self._travel()
+
+    def improve(self) -> list[int]:
+        """Replace the whole, then windows, until nothing more is found or the budget is spent."""
+        self._replace(0, len(self.code))
+        for size in WINDOWS:
+            first = 0
+            while first + size <= len(self.code) and self.left > 0:
+                first = max(0, first - size) if self._replace(first, size) else first + 1
+        return self.code
+
+    def _replace(self, first: int, size: int) -> bool:
+        """Try to put something shorter in the place of ``size`` instructions."""
+        forward = Reach(self.rows[first], self.moves, backwards=False)
+        backward = self._backward.get(first + size)
+        if backward is None:
+            backward = Reach(self.columns[first + size], self.moves, backwards=True)
+            self._backward[first + size] = backward
+        width = len(self.start)
+        values = [
+            sum(r * a for r, a in zip(self.rows[-1][part], self.columns[-1][part], strict=True)) % prime
+            for part, prime in ((slice(0, width), PRIME), (slice(width, None), SMALL_PRIME))
+        ]
+        for steps in range(size):
+            check()
+            found = self._meeting(forward, backward, values, steps)
+            if found is not None:
+                self.code = [*self.code[:first], *(self.packed[move] for move in found), *self.code[first + size :]]
+                self._backward.clear()
+                self.rows, self.columns = self._travel()
+                return True
+        return False
+
+    def _meeting(self, forward: Reach, backward: Reach, values: list[int], steps: int) -> list[int] | None:
+        """Moves of exactly ``steps`` steps whose row·column is right."""
+        splits = sorted(range(steps + 1), key=lambda ahead: abs(2 * ahead - steps))
+        for ahead in splits:
+            rows, columns = forward.level(ahead), backward.level(steps - ahead)
+            if rows is None or columns is None or len(rows.states) * len(columns.states) > MOST_PAIRS:
+                continue
+            if len(rows.states) * len(columns.states) > self.left:
+                return None
+            self.left -= len(rows.states) * len(columns.states)
+            for row, column in _right_pairs(rows.states, columns.states, values, len(self.start)):
+                there = list(forward.path(ahead, row))[::-1]
+                return there + list(backward.path(steps - ahead, column))
+            return None
+        return None
+
+    def _travel(self) -> tuple[list[list[int]], list[list[int]]]:
+        """The registers before each instruction (and at the end), and the output's dependence on them."""
+        width = len(self.start)
+        row = [v % prime for prime in (PRIME, SMALL_PRIME) for v in self.start]
+        column = [int(r == self.output) for _ in range(2) for r in range(width)]
+        rows, columns = [list(row)], [list(column)]
+        for instruction, vector, out in [(i, row, rows) for i in self.code] + [
+            (i, column, columns) for i in reversed(self.code)
+        ]:
+            dst, src, sign = instruction >> 4 & 15, instruction & 15, -1 if instruction & MINUS else 1
+            read, write = (src, dst) if vector is row else (dst, src)
+            for offset, table, prime in ((0, self.values, PRIME), (width, self.small, SMALL_PRIME)):
+                change = sign * table[instruction >> 9] * vector[read + offset]
+                vector[write + offset] = (vector[write + offset] + change) % prime
+            out.append(list(vector))
+        return rows, columns[::-1]
+
+
+def _right_pairs(rows: Vectors, columns: Vectors, values: list[int], width: int) -> Iterator[tuple[int, int]]:
+    """Index pairs whose products are right modulo both primes."""
+    # A multiple of the prime divides to a whole number; products are below 2^46, so the quotients are good to 2^-27.
+    left = np.column_stack([rows[:, width:], np.full(len(rows), -values[1])]).astype(np.float64)
+    right = np.column_stack([columns[:, width:], np.ones(len(columns))]).T / SMALL_PRIME
+    block = max(1, BLOCK // len(columns))
+    for first in range(0, len(rows), block):
+        excess = left[first : first + block] @ right
+        excess -= np.rint(excess)
+        np.abs(excess, out=excess)
+        if excess.min() < 2.0**-25:
+            for row, column in np.argwhere(excess < 2.0**-25).tolist():
+                pair = zip(rows[first + row, :width].tolist(), columns[column, :width].tolist(), strict=True)
+                if sum(r * a for r, a in pair) % PRIME == values[0]:
+                    yield first + row, column
+
+
+def is_searchable(code: list[int], scalars: dict[Scalar, int]) -> bool:
+    """Whether the program is small enough, and has few enough scalars, for the search to get anywhere, and whether its
+    scalars are numbers modulo the primes."""
+    if not 1 < len(code) <= LONGEST or len({instruction >> 9 for instruction in code}) > MOST_SCALARS:
+        return False
+    numbers = [number for scalar in scalars for number in (scalar.bias, *(c for _, c in scalar.terms))]
+    return all(number.denominator % prime for number in numbers for prime in (PRIME, SMALL_PRIME))
+
+
+def search(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> list[int]:
+    """Searchable ``code`` as packed instructions on registers, run from ``start``, read at register ``output``."""
+    return Searcher(code, scalars, inputs, start, output).improve()

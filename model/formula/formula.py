@@ -1,0 +1,287 @@
+"""Formulas: polynomials as a person writes them, kept as a graph.
+
+A node is a constant, a variable, a sum, a product or a power. Nodes are immutable and may be shared;
+sums and products take any number of arguments. Nothing here recurses, so depth and size are limited by
+memory only: build large formulas with :func:`total` and :func:`product`, or with ``+`` and ``*`` in a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from skinny.model.errors import InputError
+from skinny.model.rings import Number, Ring, exact_number
+
+__all__ = [
+    "CEILING",
+    "Facts",
+    "Formula",
+    "Operations",
+    "constant",
+    "evaluate",
+    "facts",
+    "operations",
+    "postorder",
+    "product",
+    "total",
+    "variables",
+]
+
+#: Lengths and bounds from here on are reported as "at least this".
+CEILING = 1 << 200
+
+
+class Formula:
+    """A node. ``kind`` is ``constant``, ``variable``, ``sum``, ``product`` or ``power``; ``value`` is the
+    number, the name or the exponent."""
+
+    __slots__ = ("args", "kind", "value")
+
+    def __init__(self, kind: str, args: tuple[Formula, ...] = (), value: Any = None) -> None:
+        self.kind = kind
+        self.args = args
+        self.value = value
+
+    def __add__(self, other: Formula | Number) -> Formula:
+        return Formula("sum", (self, _formula(other)))
+
+    def __radd__(self, other: Number) -> Formula:
+        return Formula("sum", (_formula(other), self))
+
+    def __neg__(self) -> Formula:
+        return Formula("product", (MINUS_ONE, self))
+
+    def __sub__(self, other: Formula | Number) -> Formula:
+        return Formula("sum", (self, -_formula(other)))
+
+    def __rsub__(self, other: Number) -> Formula:
+        return Formula("sum", (_formula(other), -self))
+
+    def __mul__(self, other: Formula | Number) -> Formula:
+        return Formula("product", (self, _formula(other)))
+
+    def __rmul__(self, other: Number) -> Formula:
+        return Formula("product", (_formula(other), self))
+
+    def __truediv__(self, other: Number) -> Formula:
+        if exact_number(other) == 0:
+            raise InputError("a formula cannot be divided by zero")
+        return Formula("product", (constant(1 / exact_number(other)), self))
+
+    def __pow__(self, exponent: int) -> Formula:
+        if not isinstance(exponent, int) or exponent < 0:
+            raise InputError(f"an exponent must be a whole number from 0 on, not {exponent!r}")
+        return Formula("power", (self,), exponent)
+
+
+def constant(value: Number) -> Formula:
+    return Formula("constant", value=exact_number(value))
+
+
+MINUS_ONE = constant(-1)
+
+
+def _formula(value: Formula | Number) -> Formula:
+    return value if isinstance(value, Formula) else constant(value)
+
+
+def variables(names: str) -> list[Formula]:
+    """One variable for each word of ``names``."""
+    return [Formula("variable", value=name) for name in names.split()]
+
+
+def total(terms: Iterable[Formula]) -> Formula:
+    """The sum of ``terms`` as one node."""
+    args = tuple(terms)
+    return Formula("sum", args) if args else constant(0)
+
+
+def product(factors: Iterable[Formula]) -> Formula:
+    """The product of ``factors`` as one node."""
+    args = tuple(factors)
+    return Formula("product", args) if args else constant(1)
+
+
+def postorder(*roots: Formula) -> Iterator[Formula]:
+    """Every node below ``roots`` once, arguments before the nodes that use them."""
+    done: set[int] = set()
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if id(node) in done:
+            stack.pop()
+            continue
+        waiting = [arg for arg in node.args if id(arg) not in done]
+        if any(arg.args for arg in waiting):
+            stack.extend(reversed(waiting))
+            continue
+        for arg in waiting:
+            if id(arg) not in done:
+                done.add(id(arg))
+                yield arg
+        stack.pop()
+        done.add(id(node))
+        yield node
+
+
+def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
+    """The value of ``formula`` at lanes (or elements) ``values``, computed as written.
+
+    This is the independent reference for compiled programs: no rewriting, one operation a node.
+    """
+    results: dict[int, Any] = {}
+    some = next(iter(values.values()), None)
+    for node in postorder(formula):
+        args = [results[id(arg)] for arg in node.args]
+        match node.kind:
+            case "constant":
+                element = ring.embed(node.value)
+                batch = 1 if some is None else some.shape[-1] * (64 if ring.name == "boolean" else 1)
+                results[id(node)] = ring.constant(element, batch)
+            case "variable":
+                results[id(node)] = values[node.value]
+            case "sum" | "product":
+                combine = ring.add if node.kind == "sum" else ring.mul
+                out = args[0]
+                for arg in args[1:]:
+                    out = combine(out, arg)
+                results[id(node)] = out
+            case "power":
+                out = ring.constant(ring.embed(1), args[0].shape[-1] * (64 if ring.name == "boolean" else 1))
+                for bit in bin(node.value)[2:]:
+                    out = ring.mul(out, out)
+                    out = ring.mul(out, args[0]) if bit == "1" else out
+                results[id(node)] = out
+    return results[id(formula)]
+
+
+class Facts:
+    """What is known of a formula without compiling it.
+
+    ``leaves`` and ``depth`` count the written formula (a chain of one operator is one balanced operator, a
+    sign is free); ``textbook`` is the length of the Ben-Or-Cleve recursion, ``bound`` is ``4^depth``. Numbers
+    from :data:`CEILING` on are cut there.
+    """
+
+    __slots__ = ("bound", "degree", "depth", "leaves", "textbook", "variables")
+
+    def __init__(self, leaves: int, depth: int, degree: int, textbook: int, names: tuple[str, ...]) -> None:
+        self.leaves = leaves
+        self.depth = depth
+        self.degree = degree
+        self.textbook = textbook
+        self.bound = min(4**depth, CEILING) if depth < 100 else CEILING
+        self.variables = names
+
+
+@cache
+def _balanced_depths(count: int) -> tuple[int, ...]:
+    """The depth of each leaf of a balanced binary tree."""
+    if count == 1:
+        return (0,)
+    halves = _balanced_depths(count // 2) + _balanced_depths(count - count // 2)
+    return tuple(depth + 1 for depth in halves)
+
+
+@cache
+def _balanced_weight(count: int) -> int:
+    """``Σ 2^depth`` over the leaves of a balanced binary tree: what a product of ``count`` leaves takes."""
+    low = 1 << (count.bit_length() - 1)
+    return low * (2 * low - count) + 4 * low * (count - low) if count > low else low * low
+
+
+Operations = list[tuple[Formula, Sequence[Formula]]]
+
+
+def operations(*formulas: Formula) -> Operations:
+    """Every node below ``formulas`` with its arguments, arguments first. A chain of one operator is one operation, down
+    to arguments of another kind and to nodes that are used elsewhere too."""
+    nodes = list(postorder(*formulas))
+    seen: set[int] = set()
+    own = {id(formula) for formula in formulas}
+    parent: dict[int, str] = {}
+    for node in nodes:
+        if node.args:
+            kind = node.kind
+            for arg in node.args:
+                if arg.args:
+                    (own if id(arg) in seen else seen).add(id(arg))
+                    parent[id(arg)] = kind
+    out: Operations = []
+    for node in nodes:
+        kind = node.kind
+        if not node.args or kind == "power":
+            out.append((node, node.args))
+        elif id(node) in own or parent.get(id(node)) != kind:
+            out.append((node, _flat_arguments(node, own)))
+    return out
+
+
+def _flat_arguments(node: Formula, own: set[int]) -> Sequence[Formula]:
+    kind = node.kind
+    if not any(arg.kind == kind for arg in node.args):
+        return node.args
+    out: list[Formula] = []
+    stack = list(reversed(node.args))
+    while stack:
+        arg = stack.pop()
+        if arg.kind == kind and id(arg) not in own:
+            stack.extend(reversed(arg.args))
+        else:
+            out.append(arg)
+    return out
+
+
+def facts(*formulas: Formula, known_operations: Operations | None = None) -> Facts:
+    """Facts of one formula, or of several outputs together (lengths add, depth and degree are the largest)."""
+    names: dict[str, None] = {}
+    known: dict[int, tuple[int, int, int, int]] = {}
+    for node, given in known_operations or operations(*formulas):
+        match node.kind:
+            case "constant":
+                known[id(node)] = (1, 0, 0, 1)
+            case "variable":
+                names[node.value] = None
+                known[id(node)] = (1, 0, 1, 1)
+            case "power" if node.value == 0:
+                known[id(node)] = (1, 0, 0, 1)
+            case "power":
+                leaves, depth, degree, length = known[id(given[0])]
+                deeper = (node.value - 1).bit_length()
+                length = min(length * _balanced_weight(node.value), CEILING)
+                leaves, degree = min(leaves * node.value, CEILING), min(degree * node.value, CEILING)
+                known[id(node)] = (leaves, depth + deeper, degree, length)
+            case "product":
+                factors = [arg for arg in given if arg.kind != "constant" or arg.value != -1] or given[:1]
+                args = [known[id(arg)] for arg in factors]
+                if all(arg[0] == 1 for arg in args):
+                    count = len(args)
+                    degree = sum(arg[2] for arg in args)
+                    known[id(node)] = (count, (count - 1).bit_length(), degree, _balanced_weight(count))
+                    continue
+                levels = _balanced_depths(len(args))
+                known[id(node)] = (
+                    min(sum(arg[0] for arg in args), CEILING),
+                    max(arg[1] + level for arg, level in zip(args, levels, strict=True)),
+                    min(sum(arg[2] for arg in args), CEILING),
+                    min(sum(arg[3] << level for arg, level in zip(args, levels, strict=True)), CEILING),
+                )
+            case _:
+                args = [known[id(arg)] for arg in given]
+                levels = _balanced_depths(len(args))
+                known[id(node)] = (
+                    min(sum(arg[0] for arg in args), CEILING),
+                    max(arg[1] + level for arg, level in zip(args, levels, strict=True)),
+                    max(arg[2] for arg in args),
+                    min(sum(arg[3] for arg in args), CEILING),
+                )
+    found = [known[id(formula)] for formula in formulas]
+    return Facts(
+        min(sum(f[0] for f in found), CEILING),
+        max(f[1] for f in found),
+        max(f[2] for f in found),
+        min(sum(f[3] for f in found), CEILING),
+        tuple(names),
+    )

@@ -1,0 +1,216 @@
+"""Formula text to :class:`~skinny.model.formula.formula.Formula`: ``y = (a + 2*b)^3 - 3/4*c``.
+
+Statements are separated by ``;`` or new lines. ``name = …`` is an output, ``let name = …`` a shared
+subexpression, a lone expression the output ``y``. ``#`` starts a comment. No recursion, no ``eval``.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NoReturn
+
+from skinny.model.errors import InputError
+from skinny.model.limits import FORMULA_BYTE, MOST_DIGITS, DigitsError, check, check_digits, current, watched
+
+from .formula import MINUS_ONE, Formula, constant
+
+__all__ = ["parse_formula"]
+
+#: A name, a number, or any other character that is not blank; comments are matched so that they can be dropped.
+TOKEN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|\#[^\n]*|\n|[^ \t\r]")
+NAME_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+NUMBER_START = frozenset("0123456789.")
+OPERATORS = frozenset("-+*/^()=;\n")
+
+#: Exponents and powers of ten beyond this are refused: they are typing errors, not formulas.
+LARGEST_EXPONENT = 100_000
+
+
+class _Parser:
+    """A shunting yard whose operands are whole argument lists, so that long sums and products stay flat.
+
+    Tokens are plain strings; where one stands in the text is worked out only when it is to be blamed.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.variables: dict[str, Formula] = {}
+        self.constants: dict[str, Formula] = {}
+        self.defined: dict[str, Formula] = {}
+        self.outputs: dict[str, Formula] = {}
+        self.tokens: list[str] = TOKEN.findall(text)
+        self.tokens.append(";")
+        self.next = 0
+
+    def fail(self, message: str, token: int) -> NoReturn:
+        position = len(self.text)
+        for index, match in enumerate(TOKEN.finditer(self.text)):
+            if index == token:
+                position = match.start()
+                break
+        before = self.text[:position]
+        row = before.count("\n") + 1
+        column = position - before.rfind("\n")
+        line = (self.text.split("\n"))[row - 1]
+        first = max(0, column - 60)
+        shown = line[first : column + 20]
+        raise InputError(f"{message} at line {row}, column {column}\n  {shown}\n  {' ' * (column - 1 - first)}^")
+
+    def statements(self) -> dict[str, Formula]:
+        tokens = self.tokens
+        while self.next < len(tokens):
+            check()
+            word = tokens[self.next]
+            if word in ";\n" or word[0] == "#":
+                self.next += 1
+                continue
+            private = word == "let" and tokens[self.next + 1][0] in NAME_START
+            self.next += private
+            start = self.next
+            name = "y"
+            if tokens[start][0] in NAME_START and tokens[min(start + 1, len(tokens) - 1)] == "=":
+                name = tokens[start]
+                self.next += 2
+            elif private:
+                self.fail(f"'let {tokens[start]}' needs '='", start)
+            if name in self.defined:
+                self.fail(f"{name!r} is defined twice", start)
+            if name in self.variables:
+                self.fail(f"{name!r} is defined after it was used as an input", start)
+            value = self.expression()
+            self.defined[name] = value
+            if not private:
+                self.outputs[name] = value
+        if not self.outputs:
+            raise InputError("the formula has no output, only 'let'" if self.defined else "the formula is empty")
+        return self.outputs
+
+    def expression(self) -> Formula:
+        """One expression up to ``;`` or the end of a line outside parentheses. Each open parenthesis holds its
+        finished terms, the factors of the term under way and that term's sign."""
+        tokens = self.tokens
+        stack: list[tuple[list[Formula], list[Formula], bool, int]] = []
+        terms: list[Formula] = []
+        factors: list[Formula] = []
+        negative = False
+        opened = -1
+        want_value = True
+        while True:
+            word = tokens[self.next]
+            if word[0] == "#" or (word == "\n" and stack):
+                self.next += 1
+            elif want_value:
+                start = word[0]
+                if start in NAME_START:
+                    self.next += 1
+                    value = self.named(word)
+                    factors.append(self.powered(value) if tokens[self.next] == "^" else value)
+                    want_value = False
+                elif start in NUMBER_START and word != ".":
+                    value = self.number(word)
+                    self.next += 1
+                    factors.append(self.powered(value) if tokens[self.next] == "^" else value)
+                    want_value = False
+                elif word == "(":
+                    stack.append((terms, factors, negative, opened))
+                    terms, factors, negative, opened = [], [], False, self.next
+                    self.next += 1
+                elif word in "+-":
+                    negative ^= word == "-"
+                    self.next += 1
+                elif self.next == len(tokens) - 1:
+                    self.fail("the formula ends where a value was expected", self.next)
+                elif word in OPERATORS:
+                    self.fail(f"expected a value, found {word!r}", self.next)
+                else:
+                    self.fail(f"unexpected character {word!r}", self.next)
+            elif word == "*":
+                self.next += 1
+                want_value = True
+            elif word == "/":
+                self.divide(factors)
+            elif word in "+-);\n":
+                if negative:
+                    factors.insert(0, MINUS_ONE)
+                terms.append(factors[0] if len(factors) == 1 else Formula("product", tuple(factors)))
+                factors, negative = [], False
+                if word in "+-":
+                    self.next += 1
+                    negative = word == "-"
+                    want_value = True
+                    continue
+                value = terms[0] if len(terms) == 1 else Formula("sum", tuple(terms))
+                if word != ")":
+                    if stack:
+                        self.fail("this parenthesis is never closed", opened)
+                    return value
+                if not stack:
+                    self.fail("this parenthesis was never opened", self.next)
+                self.next += 1
+                terms, factors, negative, opened = stack.pop()
+                factors.append(self.powered(value))
+            elif word in OPERATORS or word[0] in NAME_START or word[0] in NUMBER_START:
+                self.fail(f"expected an operator, found {word!r}", self.next)
+            else:
+                self.fail(f"unexpected character {word!r}", self.next)
+
+    def divide(self, factors: list[Formula]) -> None:
+        self.next += 1
+        word = self.tokens[self.next]
+        if word[0] not in NUMBER_START or word == ".":
+            self.fail("only a number can follow '/'", self.next)
+        divisor = self.number(word).value
+        if divisor == 0:
+            self.fail("division by zero", self.next)
+        self.next += 1
+        if self.tokens[self.next] == "^":
+            self.fail("write the power of a divisor with parentheses", self.next)
+        if factors[-1].kind == "constant":
+            factors[-1] = self.bounded(factors[-1].value / divisor)
+        else:
+            factors.append(constant(1 / divisor))
+
+    def powered(self, base: Formula) -> Formula:
+        while self.tokens[self.next] == "^":
+            word = self.tokens[self.next + 1]
+            if not (word.isascii() and word.isdecimal()):
+                self.fail("an exponent must be a whole number", self.next + 1)
+            if len(word) > 6 or int(word) > LARGEST_EXPONENT:
+                self.fail(f"an exponent must be at most {LARGEST_EXPONENT}", self.next + 1)
+            self.next += 2
+            if self.tokens[self.next] == "^":
+                self.fail("write a tower of powers with parentheses", self.next)
+            base = Formula("power", (base,), int(word))
+        return base
+
+    def number(self, word: str) -> Formula:
+        found = self.constants.get(word)
+        if found is None:
+            exponent = re.search("[eE]([+-]?[0-9]+)$", word)
+            if len(word) > MOST_DIGITS or (exponent and abs(int(exponent[1])) > MOST_DIGITS):
+                self.fail("this number is too long", self.next)
+            found = self.constants[word] = self.bounded(Fraction(word))
+        return found
+
+    def bounded(self, value: Fraction) -> Formula:
+        try:
+            check_digits(value)
+        except DigitsError:
+            self.fail("this number is too long", min(self.next, len(self.tokens) - 2))
+        return constant(value)
+
+    def named(self, word: str) -> Formula:
+        found = self.defined.get(word) or self.variables.get(word)
+        if found is None:
+            found = self.variables[word] = Formula("variable", value=word)
+        return found
+
+
+def parse_formula(text: str) -> dict[str, Formula]:
+    """The outputs of ``text`` by name, in order. Raises :exc:`InputError` with line, column and a caret."""
+    most = current().memory // FORMULA_BYTE
+    if len(text) > most:
+        raise InputError(f"the formula has more than {most:,} characters: --limit memory=SIZE raises that")
+    with watched("reading the formula"):
+        return _Parser(text).statements()

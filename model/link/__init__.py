@@ -1,0 +1,1 @@
+"""The link between a host and a board, and the host's end of it."""

@@ -1,0 +1,297 @@
+"""The host's end of the link: programs to a board, vectors to its core, results back.
+
+Several requests are on their way at a time. When one is lost, whatever the cause, all that were not answered are sent
+again from where the board says it is; ``docs/link.md`` says why that is safe. A core that met a fault, or gives too few
+results or too many, is reset and loaded again, and the vectors are sent again: ``docs/faults.md``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from itertools import groupby
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import Words
+
+from .requests import Channel, ForgottenError, LinkError, Window
+from .wire import (
+    PATIENCE,
+    REQUEST,
+    Device,
+    Flag,
+    Kind,
+    Reply,
+    load_bytes,
+    most_loads,
+    most_results,
+    most_words,
+    pack_words,
+    seal,
+    unpack_words,
+    word_bytes,
+)
+
+__all__ = ["Host", "Outputs", "Status"]
+
+T = TypeVar("T")
+S = TypeVar("S", bound=np.generic)
+
+#: Positions on the wire are taken modulo this.
+POSITIONS = 1 << 16
+#: And numbers of sessions modulo this.
+SESSIONS = 1 << 8
+
+
+class Status(NamedTuple):
+    """A board and what it is doing. ``seal`` is that of the image it holds, zero for none."""
+
+    device: Device
+    seal: int
+    fault: bool
+    busy: bool
+
+
+class Outputs(NamedTuple):
+    """Results of vectors: hardware ``words`` of shape ``(vectors, outputs)``, and which of them come from a run that
+    had met a malformed word or a failed check; of a self-checked image, from a batch with such a run."""
+
+    words: Words
+    faults: NDArray[np.bool_]
+
+
+class _UpsetError(LinkError):
+    """The board answers, but its core does not give the results that are due."""
+
+
+class Host:
+    """The board at the other end of ``channel``.
+
+    ``seconds`` is how long a reply may take, ``attempts`` how many losses in a row are borne. Raises
+    :exc:`~.window.LinkError` after that; never waits for ever, and never returns what the core did not compute.
+
+    ``loads`` counts how often a program was sent, ``recoveries`` how often a core was reset and loaded because of its
+    results.
+    """
+
+    def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 20) -> None:
+        self.loads = 0
+        self.recoveries = 0
+        self._window = Window(channel, seconds, attempts)
+        #: The session that the board named last.
+        self._named: int | None = None
+
+    @property
+    def lost(self) -> int:
+        """Requests and replies that were lost so far."""
+        return self._window.lost
+
+    def open(self) -> Status:
+        """Begin a session: the core is reset, what it holds stays."""
+        if self._named is None:
+            self._named = self._window.ask(Kind.STATUS).session
+        for _ in range(self._window.attempts):
+            self._window.session = (self._named + 1) % SESSIONS
+            reply = self._window.ask(Kind.OPEN)
+            self._named = reply.session
+            # A session with words in it is that of another host.
+            if (reply.session, reply.accepted) == (self._window.session, 0):
+                return self._describe(reply)
+        raise LinkError("the board opens no session: another host may have it")
+
+    def status(self) -> Status:
+        """What the board says now. Needs no session and leaves one as it is."""
+        return self._describe(self._window.ask(Kind.STATUS))
+
+    def load(self, image: Image, force: bool = False) -> None:
+        """Put ``image`` into the core, unless it is there; with ``force`` in any case. Raises :exc:`InputError` if it
+        was made for another."""
+        self._persist(lambda: self._load(image, force))
+
+    def run(self, image: Image, vectors: Words) -> Outputs:
+        """Run ``image`` on ``vectors`` of shape ``(vectors, image.vector)``, loaded first if the core holds another.
+        Faults that come back are those of a second run, on a core that was loaded again."""
+        vectors = np.asarray(vectors, dtype=np.uint64)
+        if vectors.ndim != 2 or vectors.shape[1] != image.vector:
+            raise InputError(f"the vectors must have the shape (vectors, {image.vector}), not {vectors.shape}")
+        # In a session no position comes twice, as long as a batch has so few words.
+        batch = image.batch * max(image.vector, image.emits)
+        most = max(1, (POSITIONS - 1) // batch) * image.batch
+        found = [self._run_sure(image, vectors[at : at + most]) for at in range(0, max(1, len(vectors)), most)]
+        words, faults = zip(*found, strict=True)
+        return Outputs(np.concatenate(words), np.concatenate(faults))
+
+    def _run_sure(self, image: Image, vectors: Words) -> Outputs:
+        """The results of a session; of another one if these are faulty or not complete."""
+        try:
+            found = self._persist(lambda: self._run(self._load(image), image, vectors))
+            if not found.faults.any():
+                return found
+        except _UpsetError:
+            pass
+        self.recoveries += 1
+        return self._persist(lambda: self._run(self._load(image, force=True), image, vectors))
+
+    def _describe(self, reply: Reply) -> Status:
+        size = REQUEST[Kind.SEAL]["seal"]
+        device = Device.parse(reply.payload[size:].decode("ascii", "replace"))
+        self._window.room = device.buffer
+        number = int.from_bytes(reply.payload[:size], "little")
+        return Status(device, number, bool(reply.flags & Flag.FAULT), bool(reply.flags & Flag.BUSY))
+
+    def _persist(self, work: Callable[[], T]) -> T:
+        """``work``, from the beginning each time the board is reset meanwhile."""
+        for _ in range(self._window.attempts):
+            try:
+                return work()
+            except ForgottenError:
+                continue
+        raise LinkError("the board was reset again and again")
+
+    def _load(self, image: Image, force: bool = False) -> Device:
+        status = self.open()
+        config = status.device.config
+        if image.config != config:
+            raise InputError(f"the image is made for {image.config}, the board has {config}")
+        if status.seal == seal(image) and not force:
+            return status.device
+        requests: list[tuple[dict[str, int], bytes]] = []
+        for space, group in groupby(image.loads(), key=lambda item: item.space):
+            words = np.array([item.data for item in group], dtype=np.uint64)
+            for at in range(0, len(words), most_loads(config)):
+                payload = pack_words(words[at : at + most_loads(config)], load_bytes(config))
+                requests.append(({"space": int(space), "address": at}, payload))
+        done = sent = losses = 0
+        while done < len(requests):
+            while sent < len(requests) and self._window.send(Kind.LOAD, *requests[sent]):
+                sent += 1
+            if self._window.receive() is not None:
+                done, losses = done + 1, 0
+            else:
+                self._locate()
+                sent, losses = done, self._window.bear(losses)
+        self._window.ask(Kind.SEAL, seal=seal(image))
+        self.loads += 1
+        return status.device
+
+    def _locate(self, got: int = 0) -> int:
+        """How many words the core took, modulo ``POSITIONS``, when all that was sent before is done with or lost."""
+        at = got % POSITIONS
+        return self._window.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
+
+    def _run(self, device: Device, image: Image, vectors: Words) -> Outputs:
+        config, size = image.config, word_bytes(image.config)
+        order = _Order(config.threads, image.vector, image.emits, len(vectors))
+        words = vectors.reshape(-1)
+        results = np.zeros(order.results(len(words)), dtype=np.uint64)
+        faults = np.zeros(len(results), dtype=np.bool_)
+        # A long program has nothing to show for a while.
+        patience = self._window.attempts + len(image) * config.threads // PATIENCE
+        # Words that were sent and that the core took; results that were asked for and that are here.
+        sent = accepted = asked = got = losses = 0
+        busy = False
+        expected: deque[tuple[int, int]] = deque()
+        while got < len(results):
+            # The worse the line, the shorter the frames.
+            most = max(1, most_words(config) >> losses), max(1, most_results(config) >> losses)
+            while True:
+                end = max(sent, min(sent + most[0], order.words(got, device.results)))
+                count = min(most[1], order.results(end) - asked, got + device.results - asked)
+                kind = Kind.FINISH if sent < end == len(words) else Kind.EXCHANGE
+                fields = {"position": sent, "taken": got, "start": asked}
+                fields = {name: value % POSITIONS for name, value in fields.items()} | {"count": count}
+                if end == sent and count == 0:
+                    break
+                if not self._window.send(kind, fields, pack_words(words[sent:end], size)):
+                    break
+                sent, asked = end, asked + count
+                expected.append((sent, count))
+            reply = self._window.receive()
+            wanted, count = expected.popleft()
+            before = accepted, got
+            if reply is not None and not (
+                len(reply.payload) in range(0, count * size + 1, size)
+                and (reply.accepted - accepted) % POSITIONS <= len(words) - accepted
+            ):
+                # Words in pieces, more than were asked for, or a position where the core cannot be.
+                self._window.lose()
+                reply = None
+            if reply is not None:
+                found = unpack_words(reply.payload, size)
+                results[got : got + len(found)] = found
+                faults[got : got + len(found)] = bool(reply.flags & Flag.FAULTY)
+                got += len(found)
+                busy = bool(reply.flags & Flag.BUSY)
+                if ((reply.accepted - wanted) % POSITIONS, len(found)) == (0, count):
+                    accepted, losses = wanted, 0
+                    continue
+            accepted += (self._locate(got) - accepted) % POSITIONS
+            if accepted > len(words):
+                raise _UpsetError("the board lost count of the words that it took")
+            expected.clear()
+            sent, asked = accepted, got
+            losses = losses + 1 if before == (accepted, got) else 0
+            if losses >= patience:
+                raise _UpsetError(f"the core gives no results ({losses} requests in a row), though the board answers")
+        self._expect_rest(len(words), len(results), busy, patience)
+        return order.outputs(results, faults, image)
+
+    def _expect_rest(self, words: int, results: int, busy: bool, patience: int) -> None:
+        """Raise unless the core took so many words and gave so many results, no more: one that was lost or made up on
+        the way would shift all that come after it. ``busy``: the core was running when it was last heard of."""
+        at = results % POSITIONS
+        for _ in range(patience):
+            # The board waits for a result only where the position is the right one.
+            position = (words + (not busy)) % POSITIONS
+            reply = self._window.ask(Kind.EXCHANGE, position=position, taken=at, start=at, count=1)
+            if reply.payload:
+                raise _UpsetError("the core gives more results than there are")
+            if reply.accepted != words % POSITIONS:
+                raise _UpsetError("the board lost count of the words that it took")
+            if not busy:
+                return
+            busy = bool(reply.flags & Flag.BUSY)
+        raise _UpsetError("the core does not come to rest")
+
+
+class _Order(NamedTuple):
+    """In which order the results of so many vectors come: of a batch, for each emit, one a thread."""
+
+    threads: int
+    vector: int
+    emits: int
+    vectors: int
+
+    def results(self, words: int) -> int:
+        """Results of the batches that the first ``words`` input words complete."""
+        complete = words // self.vector
+        return (complete if complete == self.vectors else complete - complete % self.threads) * self.emits
+
+    def words(self, got: int, room: int) -> int:
+        """Input words that may be on their way when ``got`` results are here and ``room`` more can be kept: those of
+        whole batches, one at least."""
+        batch = self.threads * self.emits
+        batches = max((got + room) // batch, got // batch + 1)
+        return min(batches * self.threads, self.vectors) * self.vector
+
+    def outputs(self, results: Words, faults: NDArray[np.bool_], image: Image) -> Outputs:
+        """What came for ``image``, without its status words."""
+        words, faulty = self.arrange(results), self.arrange(faults)
+        if image.self_check and len(words):
+            # A batch is good only as a whole.
+            batches = np.arange(0, len(words), self.threads)
+            bad = np.logical_or.reduceat(faulty.any(axis=1), batches)
+            faulty |= np.repeat(bad, self.threads)[: len(words), None]
+        kept = len(image.outputs)
+        return Outputs(words[:, :kept], faulty[:, :kept])
+
+    def arrange(self, results: NDArray[S]) -> NDArray[S]:
+        """Results in the shape ``(vectors, emits)``."""
+        whole = self.vectors // self.threads * self.threads
+        full = results[: whole * self.emits].reshape(-1, self.emits, self.threads).transpose(0, 2, 1)
+        rest = results[whole * self.emits :].reshape(self.emits, -1).T
+        return np.concatenate([full.reshape(whole, self.emits), rest])

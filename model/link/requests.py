@@ -1,0 +1,132 @@
+"""Requests on their way to a board, and the replies to them, whatever the line does to either."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from typing import Protocol
+
+from skinny.model.errors import CheckError
+
+from .wire import REPLY_BIT, Deframer, Kind, Reason, Reply, frame, request
+
+__all__ = ["Channel", "ForgottenError", "LinkError", "Window"]
+
+#: Bytes that may come without the reply that is waited for, before it is taken for lost.
+NOISE = 8 * 1024
+
+
+class LinkError(CheckError):
+    """The board does not answer, or not as it should."""
+
+
+class ForgottenError(Exception):
+    """The board knows nothing of this session: it was reset."""
+
+
+class Channel(Protocol):
+    """A line to a board."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def read(self, seconds: float, /) -> bytes:
+        """Bytes that have come, at least one if any comes within ``seconds``."""
+        ...
+
+
+class Window:
+    """Several requests at a time, answered in order.
+
+    ``seconds`` is how long a reply may take, ``attempts`` how many losses in a row are borne, ``room`` how many bytes
+    of requests without a reply the board can hold (one request may always be sent).
+    """
+
+    def __init__(self, channel: Channel, seconds: float, attempts: int) -> None:
+        self.room = 0
+        self.attempts = attempts
+        self.session = 0
+        #: Losses so far.
+        self.lost = 0
+        self._channel = channel
+        self._seconds = seconds
+        self._deframer = Deframer()
+        self._bodies: deque[bytes | None] = deque()
+        self._number = random.randrange(256)
+        #: Number, kind and bytes of the requests without a reply.
+        self._open: deque[tuple[int, Kind, int]] = deque()
+        #: Whether the board may have got the beginning of a frame without its end.
+        self._astray = True
+
+    def send(self, kind: Kind, fields: dict[str, int], payload: bytes = b"") -> bool:
+        """Send a request, if the board has room for it."""
+        number = (self._number + 1) % 256
+        wire = frame(request(kind, payload, session=self.session, number=number, **fields))
+        if self._open and sum(size for _, _, size in self._open) + len(wire) >= self.room:
+            return False
+        self._number = number
+        self._open.append((number, kind, len(wire)))
+        self._channel.write(b"\0" + wire if self._astray else wire)
+        self._astray = False
+        return True
+
+    def receive(self, heed: bool = True) -> Reply | None:
+        """The reply to the oldest request, or None when one was lost on the way there or back. With ``heed`` word of a
+        garbled frame is such a loss; without, it is about frames that were given up."""
+        noise = 0
+        while noise < NOISE:
+            while self._bodies:
+                body = self._bodies.popleft()
+                reply = None if body is None else Reply.parse(body)
+                if reply is None or reply.reason == Reason.GARBLED:
+                    if heed:
+                        self.lose()
+                        return None
+                    continue
+                for at, (number, kind, _) in enumerate(self._open):
+                    if (reply.number, reply.kind) == (number, kind | REPLY_BIT):
+                        return self._answer(at, kind, reply)
+                # Anything else answers a request that was given up.
+            received = self._channel.read(self._seconds)
+            if not received:
+                break
+            noise += len(received)
+            self._bodies.extend(self._deframer.feed(received))
+        self.lose()
+        return None
+
+    def _answer(self, at: int, kind: Kind, reply: Reply) -> Reply | None:
+        if reply.reason == Reason.NO_SESSION:
+            self.lose()
+            raise ForgottenError
+        if reply.reason not in (Reason.NONE, Reason.BUSY):
+            raise LinkError(f"the board refused a request ({kind.name}) for reason {reply.reason}")
+        # Replies come in order: the requests before this one were lost.
+        described = kind in (Kind.OPEN, Kind.STATUS)
+        if at or reply.reason == Reason.BUSY or (reply.session != self.session and not described):
+            self.lose()
+            return None
+        self._open.popleft()
+        return reply
+
+    def lose(self) -> None:
+        """Give up all that has no reply."""
+        self._open.clear()
+        self._astray = True
+        self.lost += 1
+
+    def bear(self, losses: int) -> int:
+        """One loss in a row more, if that is not too many."""
+        if losses + 1 >= self.attempts:
+            raise LinkError(f"no answer from the board ({losses + 1} requests in a row)")
+        return losses + 1
+
+    def ask(self, kind: Kind, **fields: int) -> Reply:
+        """One request, sent until it is answered. Nothing else may be on its way, but for what was given up: of that
+        nothing is left in the board when the reply is here."""
+        losses = 0
+        while True:
+            self.send(kind, fields)
+            reply = self.receive(heed=False)
+            if reply is not None:
+                return reply
+            losses = self.bear(losses)

@@ -1,0 +1,1 @@
+"""The machine: instruction set, assembler and cycle model of the core."""

@@ -1,0 +1,302 @@
+"""The assembler: a program as memory contents for a core, and back to text.
+
+The attention accumulator is a cache of one form: a form that is still in it is not built again, and one that differs
+in few terms is made by adding and taking away single terms. ``len(program) + program.attends()`` words are
+instructions, the others emit and check.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.text import instruction_texts, scalar_texts
+from skinny.model.rings import Ring
+
+from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words
+
+__all__ = ["Image", "Load", "assemble", "disassemble", "fit_image"]
+
+
+Code = list[tuple[int, int, int, int]]
+
+
+class Load(NamedTuple):
+    """One write at the load port."""
+
+    space: Space
+    address: int
+    data: int
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """What a core holds to run a program. ``words``, ``weights`` and ``start`` are hardware words.
+
+    ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
+    ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
+    status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
+    a status word after its outputs (register 0 of the start vector, ``fault`` set when the check failed).
+    """
+
+    config: CoreConfig
+    words: Words
+    weights: Words
+    start: Words
+    vector: int
+    outputs: tuple[str, ...]
+    instructions: NDArray[np.int64]
+    program: Program
+    self_check: bool = False
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def hardware(self) -> CoreConfig:
+        """What the image is made for."""
+        return self.config
+
+    @property
+    def lanes(self) -> tuple[Image, ...]:
+        """The images of all cores: this one."""
+        return (self,)
+
+    @property
+    def batch(self) -> int:
+        """Vectors of a full batch."""
+        return self.config.threads
+
+    @property
+    def emits(self) -> int:
+        """Result words of a run: its outputs and, with a self-check, the status."""
+        return len(self.outputs) + self.self_check
+
+    @property
+    def batches(self) -> int:
+        """Batches whose results fit the result FIFO together."""
+        return min(MOST_BATCHES, self.config.fifo // (self.config.threads * self.emits))
+
+    @property
+    def settings(self) -> dict[Setting, int]:
+        return {
+            Setting.LAST_WORD: len(self.words) - 1,
+            Setting.LAST_INPUT: self.vector - 1,
+            Setting.BATCHES: self.batches,
+        }
+
+    def loads(self) -> Iterator[Load]:
+        """The writes that put the image into a core over its load port."""
+        for space, words in (
+            (Space.PROGRAM, self.words.tolist()),
+            # Words that name no weight read the first one, and the guard judges what they read.
+            (Space.WEIGHTS, self.weights.tolist() or [0]),
+            (Space.START, self.start.tolist()),
+        ):
+            for address, data in enumerate(words):
+                yield Load(space, address, data)
+        for setting, value in self.settings.items():
+            yield Load(Space.SETTINGS, int(setting), value)
+
+    def describe(self, address: int) -> str:
+        """Word ``address`` for a message: what it does and which statement of the program it serves."""
+        text = disassemble(self.words[address : address + 1], self.config)[0]
+        number = int(self.instructions[address])
+        if number >= 0:
+            statement = instruction_texts(self.program, scalar_texts(self.program), number, number + 1)[0]
+            return f"word {address} ({text}) of instruction {number}: {statement}"
+        if number <= -2:
+            return f"word {address} ({text}) of output {self.outputs[-2 - number]}"
+        return f"word {address} ({text})"
+
+    def listing(self) -> str:
+        """A line a word: address, word in hexadecimal, meaning, statement of the program."""
+        digits = (self.config.word_bits + 3) // 4
+        scalars = scalar_texts(self.program)
+        lines = []
+        shown = None
+        texts = disassemble(self.words, self.config)
+        rows = zip(self.words.tolist(), texts, self.instructions.tolist(), strict=True)
+        for address, (word, text, number) in enumerate(rows):
+            note = ""
+            if number >= 0 and number != shown:
+                note = f"{number}: " + instruction_texts(self.program, scalars, number, number + 1)[0]
+            elif number <= -2:
+                note = self.outputs[-2 - number]
+            shown = number
+            lines.append(f"{address:6}  {word:0{digits}x}  {text:<24}  {note}".rstrip())
+        lines += [f"  w[{k}] = 0x{word:x}" for k, word in enumerate(self.weights.tolist())]
+        lines.append("  start " + " ".join(f"0x{word:x}" for word in self.start.tolist()))
+        return "\n".join(lines) + "\n"
+
+
+def fit_image(program: Program, ring: Ring, *, self_check: bool = False, **given: Any) -> Image:
+    """The image of ``program`` for the smallest core that holds it (:meth:`CoreConfig.fit`), with what is ``given``.
+    The core of a self-check has the guard, unless ``guard=False`` is given."""
+    if not self_check:
+        return assemble(program, CoreConfig.fit(program, ring, **given))
+    if "fifo" not in given:
+        wanted = given.get("threads", CoreConfig.threads) * (len(program.outputs) + 1)
+        given |= {"fifo": max(CoreConfig.fifo, 1 << (2 * wanted - 1).bit_length())}
+    config = CoreConfig.fit(program, ring, **({"depth": MOST_WORDS, "guard": True} | given))
+    image = assemble(program, config, self_check=True)
+    if "depth" in given:
+        return image
+    return replace(image, config=replace(config, depth=1 << max(1, (len(image) - 1).bit_length())))
+
+
+def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> Image:
+    """The image of ``program``. With ``self_check`` its inverse follows, ``check`` and the status word, so that every
+    run proves that no bit was lost; a program that restarts is undone and checked before each restart. Raises
+    :exc:`InputError` naming what does not fit."""
+    _expect_room(program, config, self_check)
+    if self_check and not config.check:
+        raise InputError("a self-check needs a core with the check unit")
+    writer = _Writer(program, config)
+    code = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))
+    begin = end = 0
+    for which, output in enumerate(program.outputs):
+        final = which == len(program.outputs) - 1
+        writer.apply_all(code, range(end, output.at))
+        end = output.at
+        writer.emit(which, restart=output.restart and not self_check, last=final and not self_check)
+        if self_check and output.restart and not final:
+            writer.undo(code, range(begin, end))
+            begin = end
+    writer.apply_all(code, range(end, len(code)))
+    if self_check:
+        writer.undo(code, range(begin, len(code)))
+        writer.add(-1, Op.EMIT, neg=1)
+    if len(writer.words) > config.depth:
+        raise InputError(f"{len(writer.words)} program words do not fit a memory of {config.depth}")
+    start = np.zeros(config.width, dtype=config.ring.element_dtype)
+    for register, value in enumerate(program.start):
+        try:
+            start[register] = config.ring.encode(value)
+        except InputError as error:
+            raise InputError(f"start of register {register}: {error}") from None
+    return Image(
+        config=config,
+        words=np.array(writer.words, dtype=np.uint64),
+        weights=config.to_words(program.quantise(config.ring)),
+        start=config.to_words(start),
+        vector=max(1, len(program.inputs)),
+        outputs=tuple(output.name for output in program.outputs),
+        instructions=np.array(writer.numbers, dtype=np.int64),
+        program=program,
+        self_check=self_check,
+    )
+
+
+def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
+    # Before anything is built: a program of 10^7 instructions is refused at once.
+    words = program.cycles + len(program.outputs)
+    for count, room, what in (
+        (program.width, config.width, "registers do not fit the width"),
+        (len(program.inputs), config.inputs, "inputs do not fit a memory of"),
+        (len(program.weights), config.weights, "weights do not fit a memory of"),
+        (words, config.depth, "program words do not fit a memory of"),
+        (config.threads * (len(program.outputs) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
+    ):
+        if count > room:
+            raise InputError(f"{count} {what} {room}")
+    if not config.attention and any(isinstance(program.forms[f], Linear) for f in np.unique(program.code.form)):
+        raise InputError("the program uses linear forms, but the core has no attention unit")
+
+
+class _Writer:
+    """Words in the making, and the form that the accumulator holds."""
+
+    def __init__(self, program: Program, config: CoreConfig) -> None:
+        self.program = program
+        self.config = config
+        self.words: list[int] = []
+        self.numbers: list[int] = []
+        self.held: Linear | None = None
+
+    def add(self, number: int, op: Op, **fields: Any) -> None:
+        self.words.append(self.config.encode(op, **fields))
+        self.numbers.append(number)
+
+    def emit(self, which: int, restart: bool, last: bool) -> None:
+        self.add(-2 - which, Op.EMIT, dst=self.program.outputs[which].register, flag=restart, neg=last)
+
+    def apply_all(self, code: Code, numbers: range) -> None:
+        for number in numbers:
+            self.apply(number, *code[number])
+
+    def undo(self, code: Code, numbers: range) -> None:
+        """The inverse of some instructions, then ``check``. The accumulator is built anew: an error in it would
+        otherwise be undone by itself."""
+        self.held = None
+        for number in reversed(numbers):
+            dst, src, sign, form = code[number]
+            self.apply(number, dst, src, -sign, form)
+        self.add(-1, Op.CHECK)
+
+    def apply(self, number: int, dst: int, src: int, sign: int, form: int) -> None:
+        registers = {"dst": dst, "src": src, "neg": sign < 0}
+        match self.program.forms[form]:
+            case Input(u):
+                self.add(number, Op.APPLY_X, u=u, **registers)
+            case Weight(k):
+                self.add(number, Op.APPLY_W, k=k, **registers)
+            case Linear() as linear:
+                self.hold(number, linear)
+                self.add(number, Op.APPLY_S, flag=not linear.terms and linear.bias is None, **registers)
+
+    def hold(self, number: int, wanted: Linear) -> None:
+        """Make the accumulator hold ``wanted`` in as few steps as :func:`~.program.attention_cost` counts."""
+        new = _steps(wanted)
+        anew = sum(new.values())
+        held = None if self.held is None else _steps(self.held)
+        if held is None or anew <= sum(((new - held) + (held - new)).values()):
+            for at, (k, u) in enumerate(new.elements()):
+                self.attend(number, k, u, flag=at == 0)
+        else:
+            for k, u in (held - new).elements():
+                self.attend(number, k, u, neg=1)
+            for k, u in (new - held).elements():
+                self.attend(number, k, u)
+        self.held = wanted
+
+    def attend(self, number: int, k: int, u: int, **marks: int) -> None:
+        if u < 0:
+            self.add(number, Op.BIAS, k=k, **marks)
+        else:
+            self.add(number, Op.ATTEND, k=k, u=u, **marks)
+
+
+def _steps(form: Linear) -> Counter[tuple[int, int]]:
+    """The terms as ``(k, u)``, the bias as ``(k, -1)``; one that is listed twice counts twice."""
+    return Counter([*form.terms, *([] if form.bias is None else [(form.bias, -1)])])
+
+
+def disassemble(words: Any, config: CoreConfig) -> list[str]:
+    """Program words as text, a line each; what means nothing is shown as a number."""
+    columns = config.decode(words)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    texts = []
+    for word, bad, row in zip(np.asarray(words).tolist(), config.malformed(words).tolist(), rows, strict=True):
+        texts.append(f"malformed 0x{word:x}" if bad else _text(dict(zip(columns, row, strict=True))))
+    return texts
+
+
+def _text(f: dict[str, int]) -> str:
+    sign = "-" if f["neg"] else "+"
+    op = f["op"]
+    if op in APPLIES:
+        scalar = {Op.APPLY_X: f"x[{f['u']}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: "0" if f["flag"] else "S"}[Op(op)]
+        return f"R{f['dst']} {sign}= {scalar}*R{f['src']}"
+    if op == Op.EMIT:
+        return f"emit R{f['dst']}{' restart' * f['flag']}{' last' * f['neg']}"
+    if op == Op.CHECK:
+        return "check"
+    term = f"w[{f['k']}]" + (f"*x[{f['u']}]" if op == Op.ATTEND else "")
+    return f"S = {'-' * f['neg']}{term}" if f["flag"] else f"S {sign}= {term}"

@@ -1,0 +1,306 @@
+"""The cycle model: what the core does in every cycle. Plain code, to be read as the specification of the timing.
+
+Cycles are counted from any one clock edge. ``T`` is the number of threads, ``l`` the number of program words. A batch
+that starts in cycle ``t0`` issues word ``p`` of thread ``t`` in cycle ``t0 + p·T + t``; see ``docs/isa.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+from skinny.model.rings import Array, Boolean
+
+from .assemble import Image
+from .isa import APPLIES, ATTENDS, CoreConfig, Op, Words
+
+__all__ = [
+    "ACCEPT_TO_START",
+    "BUFFER_DELAY",
+    "FIFO_DELAY",
+    "LOADED_TO_START",
+    "NEVER",
+    "TAKEN_TO_START",
+    "Execution",
+    "Loading",
+    "Results",
+    "Retirements",
+    "Schedule",
+    "batch_sizes",
+    "busy_changes",
+    "execute",
+    "overhead",
+    "results",
+    "retire_delay",
+    "retirements",
+    "schedule",
+    "start_cycle",
+]
+
+#: From the cycle in which the last input word of a batch is accepted to its first issue.
+ACCEPT_TO_START = 2
+#: From the cycle in which a batch's last result is taken to the first issue of the batch that waited for its room.
+TAKEN_TO_START = 3
+#: From the cycle in which a word at ``load`` is taken to the earliest first issue of a batch.
+LOADED_TO_START = 2
+#: Word at block RAM, word registered, operands at block RAM, operands registered, scalar chosen.
+FETCH = 5
+#: From retirement to a valid word at ``o``: memory written, read, output register.
+FIFO_DELAY = 3
+#: From the last issue of a batch to the first cycle in which its input buffer takes words again.
+BUFFER_DELAY = 3
+
+#: Later than every cycle.
+NEVER = 1 << 62
+
+Cycles = NDArray[np.int64]
+
+
+def retire_delay(config: CoreConfig) -> int:
+    """From issue to retirement: the fetch stages, then once round the ring."""
+    return FETCH + config.threads - 1
+
+
+def overhead(config: CoreConfig) -> int:
+    """The constant of ``l·T + constant``: cycles from the acceptance of the last input word of a batch to the last
+    result at ``o``, when the core was empty and the program ends with its last output."""
+    return ACCEPT_TO_START - 1 + retire_delay(config) + FIFO_DELAY
+
+
+def start_cycle(image: Image, accepted: int, before: int | None = None, taken: int | None = None) -> int:
+    """The cycle of a batch's first issue. ``accepted``: its last input word was accepted; ``before``: the first issue
+    of the batch before; ``taken``: the last result of the batch ``image.batches`` before was taken. (A batch that waits
+    for the port ``load`` starts later: :class:`Loading`.)"""
+    start = accepted + ACCEPT_TO_START
+    if before is not None:
+        start = max(start, before + len(image) * image.config.threads)
+    if taken is not None:
+        start = max(start, taken + TAKEN_TO_START)
+    return start
+
+
+def batch_sizes(vectors: int, threads: int) -> list[int]:
+    """Full batches, and one that ends early with ``last``."""
+    return [threads] * (vectors // threads) + ([vectors % threads] if vectors % threads else [])
+
+
+class Execution(NamedTuple):
+    """What every word computes for every vector: arrays of shape ``(words, vectors)``. ``values`` are hardware words,
+    ``faults`` tells where the word is malformed or a check fails."""
+
+    values: Words
+    faults: NDArray[np.bool_]
+
+
+def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
+    """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.vector)``. The
+    registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``."""
+    config, ring = image.config, image.config.ring
+    vectors = np.asarray(vectors, dtype=np.uint64)
+    if vectors.ndim != 2 or vectors.shape[1] != image.vector:
+        raise InputError(f"the vectors must have the shape (vectors, {image.vector}), not {vectors.shape}")
+    count = len(vectors)
+    zero = ring_lanes(config, np.zeros((1, 1), dtype=np.uint64))[0]
+    # Memory past the vector or the weights holds nothing that a program may use; it reads as zero.
+    x = np.broadcast_to(zero, (config.inputs, count)).copy()
+    x[: image.vector] = ring_lanes(config, vectors.T)
+    w = np.broadcast_to(zero, (config.weights, 1)).copy()
+    w[: len(image.weights)] = ring_lanes(config, image.weights[:, None])
+    start = ring_lanes(config, image.start[:, None])
+
+    registers = np.broadcast_to(start if begin is None else ring_lanes(config, begin), (config.width, count)).copy()
+    s = np.broadcast_to(zero, (count,))
+    values = np.broadcast_to(zero, (len(image), count)).copy()
+    malformed = config.malformed(image.words)
+    faults = np.repeat(malformed[:, None], count, axis=1)
+    columns = [column.tolist() for column in config.decode(image.words).values()]
+    for p, (op, neg, flag, dst, src, u, k) in enumerate(zip(*columns, strict=True)):
+        if malformed[p]:
+            continue
+        add = ring.sub if neg else ring.add
+        if op in APPLIES:
+            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if flag else s
+            registers[dst] = values[p] = add(registers[dst], ring.mul(scalar, registers[src]))
+        elif op in ATTENDS:
+            product = ring.mul(w[k], x[u]) if op == Op.ATTEND else w[k]
+            s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
+        elif op == Op.EMIT:
+            values[p] = registers[dst]
+            if flag:
+                registers[...] = start
+        elif op == Op.CHECK:
+            faults[p] = (lane_words(config, registers) != image.start[:, None]).any(axis=0)
+    return Execution(lane_words(config, values), faults)
+
+
+def ring_lanes(config: CoreConfig, words: Words) -> Array:
+    """Hardware words in the type the ring computes with."""
+    if isinstance(config.ring, Boolean):
+        return words
+    return config.ring.pack(config.unpack(words, len(words)))
+
+
+def lane_words(config: CoreConfig, lanes: Array) -> Words:
+    if isinstance(config.ring, Boolean):
+        return lanes & np.uint64((1 << config.bits) - 1)
+    return config.to_words(config.ring.unpack(lanes, lanes.shape[-1]))
+
+
+class Retirements(NamedTuple):
+    """Columns, a retirement a row, in order of their cycles. ``vector`` numbers the input vectors."""
+
+    cycle: Cycles
+    vector: Cycles
+    thread: Cycles
+    pc: Cycles
+    op: Cycles
+    dst: Cycles
+    value: Words
+    fault: NDArray[np.bool_]
+
+
+def retirements(image: Image, execution: Execution, starts: Sequence[int], sizes: Sequence[int]) -> Retirements:
+    """All retirements of batches of ``sizes`` vectors whose first words are issued in the cycles ``starts``."""
+    config = image.config
+    thread, vector, begin = _threads(starts, sizes)
+    pc = np.arange(len(image))
+    cycle = (begin + thread)[None, :] + pc[:, None] * config.threads + retire_delay(config)
+    order = np.argsort(cycle, axis=None, kind="stable")
+    p, v = np.unravel_index(order, cycle.shape)
+    fields = config.decode(image.words)
+    dst = np.where(np.isin(fields["op"], ATTENDS) & config.attention, config.width, fields["dst"])
+    return Retirements(
+        cycle[p, v], vector[v], thread[v], p, fields["op"][p], dst[p], execution.values[p, v], execution.faults[p, v]
+    )
+
+
+class Results(NamedTuple):
+    """Columns, a result word a row, in the order of ``o``. ``cycle`` is that of the retirement."""
+
+    cycle: Cycles
+    vector: Cycles
+    pc: Cycles
+    data: Words
+    last: NDArray[np.bool_]
+    fault: NDArray[np.bool_]
+
+
+def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Sequence[int]) -> Results:
+    """All result words: of each batch, for each emit in order, one a thread."""
+    config = image.config
+    thread, vector, begin = _threads(starts, sizes)
+    fields = config.decode(image.words)
+    emits = np.flatnonzero(fields["op"] == Op.EMIT)
+    stained = np.logical_or.accumulate(execution.faults, axis=0)
+    final = np.zeros(len(thread), dtype=bool)
+    final[np.cumsum(np.asarray(sizes, dtype=np.int64)) - 1] = True
+    cycle = (begin + thread)[None, :] + emits[:, None] * config.threads + retire_delay(config)
+    e, v = np.unravel_index(np.argsort(cycle, axis=None, kind="stable"), cycle.shape)
+    p = emits[e]
+    last = (fields["neg"][p] == 1) & final[v]
+    return Results(cycle[e, v], vector[v], p, execution.values[p, v], last, stained[p, v])
+
+
+def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycles, Cycles]:
+    """Of each vector: its thread, its number, the first issue of its batch."""
+    size = np.asarray(sizes, dtype=np.int64)
+    first = np.cumsum(size) - size
+    vector = np.arange(size.sum())
+    return vector - np.repeat(first, size), vector, np.repeat(np.asarray(starts, dtype=np.int64), size)
+
+
+class Schedule(NamedTuple):
+    """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result; those
+    in which ``busy`` changes, first to high; ``loaded`` of each word at the load port."""
+
+    accepted: Cycles
+    starts: Cycles
+    valid: Cycles
+    taken: Cycles
+    busy: Cycles
+    loaded: Cycles
+
+
+def busy_changes(starts: Sequence[int], idle: Sequence[int]) -> list[int]:
+    """The cycles in which ``busy`` changes when a batch keeps it high from ``starts`` until before ``idle``."""
+    changes: list[int] = []
+    for start, end in zip(starts, idle, strict=True):
+        if changes and start <= changes[-1]:
+            changes[-1] = max(changes[-1], end)
+        else:
+            changes += [start, end]
+    return changes
+
+
+class Loading:
+    """Words offered at the load port during a run, word ``n`` when ``pauses[n]`` cycles have passed since the word
+    before was taken; ``loaded`` are the cycles in which they are."""
+
+    def __init__(self, pauses: Sequence[int], begin: int = 0) -> None:
+        self.pauses = pauses
+        self.begin = begin
+        self.loaded: list[int] = []
+
+    def delay(self, start: int, idle: int) -> int:
+        """When a batch starts that could start in cycle ``start`` if nothing was offered. What began before keeps
+        ``busy`` high until cycle ``idle``."""
+        while len(self.loaded) < len(self.pauses):
+            offered = (self.loaded[-1] + 1 if self.loaded else self.begin) + self.pauses[len(self.loaded)]
+            if offered >= start:
+                break
+            self.loaded.append(max(offered, idle))
+            start = max(start, self.loaded[-1] + LOADED_TO_START)
+        return start
+
+
+def schedule(
+    image: Image,
+    sizes: Sequence[int],
+    gaps: Sequence[int] | None = None,
+    stalls: Sequence[int] | None = None,
+    begin: int = 0,
+    pauses: Sequence[int] = (),
+) -> Schedule:
+    """When everything happens, from the first cycle ``begin`` after reset.
+
+    ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
+    the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word ``n`` is offered at
+    the load port. Without them: a source and a sink that never wait, and nothing at the load port.
+    """
+    config = image.config
+    length = len(image) * config.threads
+    emits = np.flatnonzero(config.decode(image.words)["op"] == Op.EMIT).tolist()
+    accepted: list[int] = []
+    starts: list[int] = []
+    valid: list[int] = []
+    taken: list[int] = []
+    ends: list[int] = []
+    idle: list[int] = []
+    loading = Loading(pauses, begin)
+    for batch, size in enumerate(sizes):
+        free = begin if batch < 2 else starts[batch - 2] + length - 1 + BUFFER_DELAY
+        for _ in range(size * image.vector):
+            offered = (accepted[-1] + 1 if accepted else begin) + (gaps[len(accepted)] if gaps is not None else 0)
+            accepted.append(max(offered, free))
+        before = starts[-1] if starts else None
+        room = ends[batch - image.batches] if batch >= image.batches else None
+        start = start_cycle(image, accepted[-1], before, room)
+        written = len(loading.loaded)
+        start = loading.delay(start, idle[-1] if idle else begin)
+        if len(loading.loaded) > written and ends:
+            # Results of the program before may fill the FIFO in another measure.
+            start = loading.delay(max(start, ends[-1] + TAKEN_TO_START), idle[-1])
+        starts.append(start)
+        idle.append(starts[-1] + length + retire_delay(config))
+        for p in emits:
+            for thread in range(size):
+                retired = starts[-1] + p * config.threads + thread + retire_delay(config)
+                valid.append(max(retired + FIFO_DELAY, taken[-1] + 1 if taken else 0))
+                taken.append(valid[-1] + (stalls[len(taken)] if stalls is not None else 0))
+        ends.append(taken[-1] if taken else 0)
+    loading.delay(NEVER, idle[-1] if idle else begin)
+    columns = (accepted, starts, valid, taken, busy_changes(starts, idle), loading.loaded)
+    return Schedule(*(np.array(column, dtype=np.int64) for column in columns))

@@ -1,0 +1,254 @@
+"""The instruction set of the core: what a configuration can hold, and the only definition of a program word.
+
+``hdl`` builds its layouts from :attr:`CoreConfig.fields`, the assembler and the cycle model encode and decode with it.
+A *hardware word* is an element as unsigned bits: two's complement for signed rings, the residue for prime fields,
+and for ``Boolean`` one inference a bit (``lanes`` of them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+from skinny.model.program.program import Program
+from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
+
+__all__ = ["CoreConfig", "Op", "Setting", "Space", "Words", "index_bits"]
+
+Words = NDArray[np.uint64]
+
+#: The most batches whose results the core lets wait: the width of its counter.
+MOST_BATCHES = 7
+#: The most words of a program.
+MOST_WORDS = 1 << 20
+
+
+class Op(IntEnum):
+    """Operations. Zero means nothing, so that empty memory raises ``fault``."""
+
+    NONE = 0
+    #: ``R[dst] <- R[dst] ± x[u]·R[src]``
+    APPLY_X = 1
+    #: ``R[dst] <- R[dst] ± w[k]·R[src]``
+    APPLY_W = 2
+    #: ``R[dst] <- R[dst] ± S·R[src]``; with ``flag`` the scalar is zero (the empty form)
+    APPLY_S = 3
+    #: ``S <- S ± w[k]·x[u]``; with ``flag`` ``S <- ± w[k]·x[u]``
+    ATTEND = 4
+    #: ``S <- S ± w[k]``; with ``flag`` ``S <- ± w[k]``
+    BIAS = 5
+    #: send ``R[dst]``; with ``flag`` the registers then take the start vector; ``neg`` marks the program's last output
+    EMIT = 6
+    #: fault unless every register equals the start vector
+    CHECK = 7
+
+
+APPLIES = (Op.APPLY_X, Op.APPLY_W, Op.APPLY_S)
+ATTENDS = (Op.ATTEND, Op.BIAS)
+
+
+class Space(IntEnum):
+    """What the load port writes to."""
+
+    PROGRAM = 0
+    WEIGHTS = 1
+    START = 2
+    SETTINGS = 3
+
+
+class Setting(IntEnum):
+    """Addresses in ``Space.SETTINGS``."""
+
+    #: program words, less one
+    LAST_WORD = 0
+    #: words of an input vector, less one
+    LAST_INPUT = 1
+    #: batches whose results fit the result FIFO
+    BATCHES = 2
+
+
+def index_bits(count: int) -> int:
+    """Bits of an index below ``count``; at least one, so that every field exists."""
+    return max(1, (count - 1).bit_length())
+
+
+@dataclass(frozen=True)
+class CoreConfig:
+    """The size of a core.
+
+    ``width`` registers, ``threads`` inferences in flight, ``depth`` program words, ``inputs`` words a vector at most,
+    ``weights`` at most, ``fifo`` result words (a power of two), ``lanes`` inferences a word of the Boolean ring.
+    ``attention`` and ``check`` say whether those units exist; without them their operations are unknown. ``guard``:
+    upsets of memories and of control raise ``fault`` (``docs/faults.md``).
+    """
+
+    ring: Ring
+    width: int = 3
+    threads: int = 4
+    depth: int = 1024
+    inputs: int = 64
+    weights: int = 256
+    attention: bool = True
+    check: bool = True
+    fifo: int = 64
+    lanes: int = 32
+    guard: bool = False
+
+    def __post_init__(self) -> None:
+        ring = self.ring
+        if not isinstance(ring, Modular | FixedPoint | PrimeField | Boolean):
+            raise InputError(f"there is no hardware for the ring {ring!r}")
+        if ring.bits > 32:
+            raise InputError(f"a word of the core must be at most 32 bits, not {ring.bits}")
+        for what, given, least, most in (
+            ("width", self.width, 3, 16),
+            ("number of threads", self.threads, 1, 16),
+            ("program depth", self.depth, 2, MOST_WORDS),
+            ("number of inputs", self.inputs, 1, 1 << 16),
+            ("number of weights", self.weights, 1, 1 << 16),
+            ("depth of the result FIFO", self.fifo, 2, 1 << 16),
+            ("number of lanes", self.lanes, 1, 64),
+        ):
+            if not isinstance(given, int) or not least <= given <= most:
+                raise InputError(f"the {what} must be {least} to {most}, not {given!r}")
+        if self.fifo & (self.fifo - 1):
+            raise InputError(f"the depth of the result FIFO must be a power of two, not {self.fifo}")
+        if self.fifo < self.threads:
+            raise InputError(f"a result FIFO of {self.fifo} words cannot hold one output of {self.threads} threads")
+
+    @property
+    def bits(self) -> int:
+        """Bits of a hardware word."""
+        return self.lanes if isinstance(self.ring, Boolean) else self.ring.bits
+
+    @property
+    def inferences(self) -> int:
+        """Inferences of a vector of hardware words."""
+        return self.lanes if isinstance(self.ring, Boolean) else 1
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The program word: bits of each field, least significant first."""
+        register = index_bits(self.width)
+        return {
+            "op": 3,
+            "neg": 1,
+            "flag": 1,
+            "dst": register,
+            "src": register,
+            "u": index_bits(self.inputs),
+            "k": index_bits(self.weights),
+        }
+
+    @property
+    def word_bits(self) -> int:
+        return sum(self.fields.values())
+
+    @property
+    def address_bits(self) -> int:
+        """Bits of an address at the load port."""
+        return index_bits(max(self.depth, self.weights, self.width, len(Setting)))
+
+    @property
+    def load_bits(self) -> int:
+        """Bits of a word at the load port: the widest thing it carries."""
+        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3)
+
+    @property
+    def one(self) -> int:
+        """The ring's one as a hardware word. The fixed-point formats without it have minus one in its place."""
+        if isinstance(self.ring, FixedPoint):
+            return 1 << self.ring.frac
+        return int(self.to_words(np.array([self.ring.encode(1)], dtype=self.ring.element_dtype))[0])
+
+    def encode(self, op: int, **fields: int) -> int:
+        """A program word; fields that are not given are zero."""
+        word, at = 0, 0
+        values = {"op": op, **fields}
+        for name, bits in self.fields.items():
+            value = int(values.pop(name, 0))
+            if not 0 <= value < 1 << bits:
+                raise InputError(f"field {name} of a program word must be 0 to {(1 << bits) - 1}, not {value}")
+            word |= value << at
+            at += bits
+        if values:
+            raise InputError(f"a program word has no field {next(iter(values))!r}")
+        return word
+
+    def decode(self, words: Any) -> dict[str, NDArray[np.int64]]:
+        """The fields of program words, as columns."""
+        rest = np.asarray(words, dtype=np.uint64)
+        out = {}
+        for name, bits in self.fields.items():
+            out[name] = (rest & np.uint64((1 << bits) - 1)).astype(np.int64)
+            rest = rest >> np.uint64(bits)
+        return out
+
+    def malformed(self, words: Any) -> NDArray[np.bool_]:
+        """Which program words mean nothing. The core raises ``fault`` for them and changes no register."""
+        f = self.decode(words)
+        op = f["op"]
+        apply, attend = np.isin(op, APPLIES), np.isin(op, ATTENDS)
+        known = op != Op.NONE
+        known &= (op != Op.CHECK) | self.check
+        known &= (~attend & (op != Op.APPLY_S)) | self.attention
+        uses_dst = apply | (op == Op.EMIT)
+        bad = uses_dst & (f["dst"] >= self.width)
+        bad |= apply & ((f["src"] >= self.width) | (f["src"] == f["dst"]))
+        bad |= np.isin(op, (Op.APPLY_X, Op.ATTEND)) & (f["u"] >= self.inputs)
+        bad |= np.isin(op, (Op.APPLY_W, *ATTENDS)) & (f["k"] >= self.weights)
+        return np.asarray(bad | ~known, dtype=np.bool_)
+
+    # Elements and hardware words
+
+    def to_words(self, elements: Array) -> Words:
+        """Constants as hardware words, of the same shape: a Boolean element fills every lane."""
+        mask = np.uint64((1 << self.bits) - 1)
+        if isinstance(self.ring, Boolean):
+            return np.where(np.asarray(elements, dtype=bool), mask, np.uint64(0))
+        return np.asarray(elements).astype(np.int64).astype(np.uint64) & mask
+
+    def pack(self, elements: Array) -> Words:
+        """Inferences ``(batch, n)`` as vectors of hardware words ``(vectors, n)``: a vector each, or for ``Boolean``
+        ``lanes`` inferences a vector, the first in bit 0 (a last vector that is not full is filled with zeros)."""
+        if not isinstance(self.ring, Boolean):
+            return self.to_words(elements)
+        batch, count = elements.shape
+        padded = np.zeros((-batch % self.lanes + batch, count), dtype=np.uint64)
+        padded[:batch] = elements
+        shifts = np.arange(self.lanes, dtype=np.uint64)[None, :, None]
+        packed: Words = np.bitwise_or.reduce(padded.reshape(-1, self.lanes, count) << shifts, axis=1)
+        return packed
+
+    def unpack(self, words: Words, batch: int) -> Array:
+        """Elements ``(batch, n)`` of vectors ``(vectors, n)``: the inverse of :meth:`pack`."""
+        words = np.asarray(words, dtype=np.uint64)
+        if isinstance(self.ring, Boolean):
+            shifts = np.arange(self.lanes, dtype=np.uint64)[None, :, None]
+            spread = (words[:, None, :] >> shifts) & np.uint64(1)
+            return spread.reshape(-1, words.shape[1])[:batch].astype(self.ring.element_dtype)
+        if isinstance(self.ring, PrimeField):
+            return words[:batch].astype(np.int64)
+        shift = np.uint64(64 - self.bits)
+        return (words[:batch] << shift).view(np.int64) >> np.int64(shift)
+
+    @classmethod
+    def fit(cls, program: Program, ring: Ring, **given: Any) -> CoreConfig:
+        """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set."""
+
+        def power(count: int) -> int:
+            return 1 << max(1, (count - 1).bit_length())
+
+        threads = given.get("threads", cls.threads)
+        parameters: dict[str, Any] = {
+            "width": max(3, program.width),
+            "depth": power(program.cycles + len(program.outputs)),
+            "inputs": power(len(program.inputs)),
+            "weights": power(len(program.weights)),
+            "fifo": max(cls.fifo, 2 * power(threads * len(program.outputs))),
+        }
+        return cls(ring=ring, **(parameters | given))

@@ -1,0 +1,1 @@
+"""Several cores for one inference: segments, their combination, and its timing."""

@@ -1,0 +1,1 @@
+"""Programs: straight-line instructions on a few registers, and the files that hold them."""

@@ -1,0 +1,403 @@
+"""Programs: straight-line code on ``width`` registers, ``R[dst] <- R[dst] ± scalar·R[src]``.
+
+Instructions are four numpy columns, so that programs of 10^7 instructions can be held, run and saved. A scalar
+is an entry of the table ``forms``; constants stay exact rationals until a ring quantises them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+from skinny.model.rings import Ring
+
+__all__ = [
+    "CONTRACTS",
+    "Columns",
+    "Form",
+    "Input",
+    "Linear",
+    "Output",
+    "Program",
+    "Weight",
+    "attention_cost",
+    "attention_steps",
+]
+
+CONTRACTS = ("in-place", "clean")
+#: The register a compiled program reads one from: the default start is zero everywhere else.
+SOURCE = 1
+
+
+# Not tuples: ``Input(0)`` and ``Weight(0)`` must differ as keys and in comparisons.
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The scalar ``x[u]``."""
+
+    u: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """The scalar ``w[k]``."""
+
+    k: int
+
+
+class Linear(NamedTuple):
+    """The scalar ``Σ w[k]·x[u] + w[bias]``, built in the attention accumulator, a step a term."""
+
+    terms: tuple[tuple[int, int], ...]
+    bias: int | None = None
+
+    def steps(self) -> Counter[tuple[int, int]]:
+        """The accumulator steps as ``(k, u)``, the bias as ``(k, -1)``; a term listed twice counts twice."""
+        return Counter(self.terms if self.bias is None else (*self.terms, (self.bias, -1)))
+
+
+Form = Input | Weight | Linear
+
+
+class Output(NamedTuple):
+    """After ``at`` instructions register ``register`` is sent as ``name``; ``restart`` then reloads the start."""
+
+    name: str
+    register: int
+    at: int
+    restart: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Columns:
+    """Instructions as parallel arrays; ``sign`` is +1 or -1, ``form`` indexes the table of forms."""
+
+    dst: NDArray[np.uint8]
+    src: NDArray[np.uint8]
+    sign: NDArray[np.int8]
+    form: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, dst: Any, src: Any, sign: Any, form: Any) -> Columns:
+        return cls(
+            np.asarray(dst, np.uint8), np.asarray(src, np.uint8), np.asarray(sign, np.int8), np.asarray(form, np.int32)
+        )
+
+    @classmethod
+    def empty(cls) -> Columns:
+        return cls.of([], [], [], [])
+
+    def __len__(self) -> int:
+        return len(self.dst)
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.dst, self.src, self.sign, self.form
+
+    def part(self, chosen: Any) -> Columns:
+        """The instructions that a slice, a mask or an index array chooses."""
+        return Columns(self.dst[chosen], self.src[chosen], self.sign[chosen], self.form[chosen])
+
+
+def attention_cost(held: Linear | None, wanted: Linear) -> int:
+    """Steps that make the accumulator hold ``wanted`` when it holds ``held``: built anew, or single terms
+    added and taken away, which is bit-exact in every ring because a term's rounded product is always the same."""
+    anew = len(wanted.terms) + (wanted.bias is not None)
+    if held is None:
+        return anew
+    before, after = held.steps(), wanted.steps()
+    return min(anew, ((before - after) + (after - before)).total())
+
+
+def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:
+    """The accumulator steps of a program that uses ``forms`` in the order ``used``."""
+    linear = np.array([isinstance(form, Linear) for form in forms], dtype=bool)
+    if not linear.any():
+        return 0
+    order = used[linear[used]]
+    if not len(order):
+        return 0
+    steps = 0
+    before = np.concatenate([[-1], order[:-1]])
+    pairs, counts = np.unique(np.stack([before, order]), axis=1, return_counts=True)
+    for (held, wanted), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
+        if held != wanted:
+            earlier, later = forms[held] if held >= 0 else None, forms[wanted]
+            assert isinstance(later, Linear)
+            assert not isinstance(earlier, Input | Weight)
+            steps += count * attention_cost(earlier, later)
+    return steps
+
+
+@dataclass(frozen=True)
+class Program:
+    """A straight-line program and everything needed to run it.
+
+    ``start`` is the register contents it begins with. ``contract`` is ``in-place`` (from every start it adds
+    ``f·R[1]`` to the output register and restores all others) or ``clean`` (only from ``start``, only the output
+    counts). ``derived`` marks weights that the compiler made (differences of given constants, say): a true ring wraps
+    them, while a given constant that does not fit its ring is an error. ``self_check``: on a core every run shall undo
+    itself and check that nothing was lost.
+    """
+
+    width: int
+    inputs: tuple[str, ...]
+    weights: tuple[Fraction, ...]
+    forms: tuple[Form, ...]
+    code: Columns
+    outputs: tuple[Output, ...]
+    contract: str = "clean"
+    start: tuple[int, ...] = ()
+    derived: tuple[bool, ...] = ()
+    title: str = field(default="", compare=False)
+    self_check: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.start:
+            object.__setattr__(self, "start", tuple(int(r == SOURCE) for r in range(self.width)))
+        if not self.derived:
+            object.__setattr__(self, "derived", (False,) * len(self.weights))
+        self.validate()
+
+    def validate(self) -> None:
+        """Raise :exc:`InputError` naming the first thing that means nothing."""
+        if not 2 <= self.width <= 255:
+            raise InputError(f"the width must be 2 to 255, not {self.width}")
+        if len(self.start) != self.width:
+            raise InputError(f"the start vector must have {self.width} entries, not {len(self.start)}")
+        if self.contract not in CONTRACTS:
+            raise InputError(f"the contract must be in-place or clean, not {self.contract!r}")
+        if len(self.derived) != len(self.weights):
+            raise InputError("every weight needs a 'derived' mark")
+        for number, form in enumerate(self.forms):
+            self._validate_form(number, form)
+        code = self.code
+        if len({len(column) for column in code.arrays()}) != 1:
+            raise InputError("the columns of the program differ in length")
+        for what, bad in (
+            (f"register out of range (width {self.width})", (code.dst >= self.width) | (code.src >= self.width)),
+            ("dst = src", code.dst == code.src),
+            ("sign is neither +1 nor -1", np.abs(code.sign) != 1),
+            ("form index past the end", (code.form < 0) | (code.form >= len(self.forms))),
+        ):
+            if bad.any():
+                raise InputError(f"instruction {int(np.argmax(bad))}: {what}")
+        if not self.outputs:
+            raise InputError("a program needs at least one output")
+        last = 0
+        for output in self.outputs:
+            if not 0 <= output.register < self.width:
+                raise InputError(f"output {output.name}: register out of range (width {self.width})")
+            if not last <= output.at <= len(code):
+                raise InputError(f"output {output.name}: position {output.at} is out of order")
+            last = output.at
+        for names in (self.inputs, tuple(output.name for output in self.outputs)):
+            if len(set(names)) != len(names):
+                raise InputError(f"the name {Counter(names).most_common(1)[0][0]!r} is used twice")
+
+    def _validate_form(self, number: int, form: Form) -> None:
+        match form:
+            case Input(u):
+                weights, inputs = [], [u]
+            case Weight(k):
+                weights, inputs = [k], []
+            case Linear(terms, bias):
+                weights = [k for k, _ in terms] + ([] if bias is None else [bias])
+                inputs = [u for _, u in terms]
+        for index, known, what in [(k, len(self.weights), "weight") for k in weights] + [
+            (u, len(self.inputs), "input") for u in inputs
+        ]:
+            if not 0 <= index < known:
+                raise InputError(f"form {number}: {what} index {index} is past the end ({known})")
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Program):
+            return NotImplemented
+        plain = ("width", "inputs", "weights", "forms", "outputs", "contract", "start", "derived", "self_check")
+        return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
+            np.array_equal(mine, theirs) for mine, theirs in zip(self.code.arrays(), other.code.arrays(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def has_restart(self) -> bool:
+        last = self.outputs[-1]
+        return any(output.restart and (output is not last or output.at < len(self)) for output in self.outputs)
+
+    def attends(self) -> int:
+        """Attention steps: what it takes to have each linear form in the accumulator when it is used."""
+        return attention_steps(self.forms, self.code.form)
+
+    @property
+    def cycles(self) -> int:
+        """Every step of the machine: ``apply`` instructions and attention steps."""
+        return len(self) + self.attends()
+
+    def inverse(self) -> Program:
+        """The program that undoes this one, bit for bit in every ring: reversed, signs flipped."""
+        if self.has_restart:
+            raise InputError("a program that restarts between outputs has no inverse; take its parts")
+        back = self.code.part(slice(None, None, -1))
+        outputs = tuple(Output(o.name, o.register, len(self)) for o in self.outputs)
+        return replace(self, code=replace(back, sign=-back.sign), outputs=outputs)
+
+    def transpose(self) -> Program:
+        """The backward pass: reversed, ``dst`` and ``src`` swapped. Column vectors travel through it: started from
+        the unit vector of the output register it ends with the derivative of the output by each start register."""
+        if self.has_restart:
+            raise InputError("a program that restarts between outputs has no transpose; take its parts")
+        back = self.code.part(slice(None, None, -1))
+        start = tuple(int(r == self.outputs[-1].register) for r in range(self.width))
+        outputs = (Output(self.outputs[-1].name, SOURCE, len(self)),)
+        return replace(
+            self,
+            code=replace(back, dst=back.src, src=back.dst),
+            start=start,
+            outputs=outputs,
+            contract="clean",
+        )
+
+    def parts(self) -> list[Program]:
+        """The programs between restarts, each with its own outputs."""
+        out = []
+        first = 0
+        held: list[Output] = []
+        for output in self.outputs:
+            held.append(Output(output.name, output.register, output.at - first))
+            if output.restart or output is self.outputs[-1]:
+                end = len(self) if output is self.outputs[-1] else output.at
+                out.append(replace(self, code=self.code.part(slice(first, end)), outputs=tuple(held)))
+                first, held = output.at, []
+        return out
+
+    def costs(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The steps of each instruction, those that build its form in the accumulator included; and for each position
+        whether it parts neighbouring instructions that use one linear form."""
+        cost = np.ones(len(self), dtype=np.int64)
+        glued = np.zeros(len(self) + 1, dtype=bool)
+        held: Linear | None = None
+        for position, number in enumerate(self.code.form.tolist()):
+            form = self.forms[number]
+            if isinstance(form, Linear):
+                cost[position] += attention_cost(held, form)
+                glued[position] = form == held
+                held = form
+        return cost, glued
+
+    def segments(self, count: int) -> list[Program]:
+        """``count`` consecutive pieces of nearly equal cycles; run in order they are this program.
+
+        A cut never parts neighbouring instructions that use one linear form: it would have to be built twice.
+        """
+        if not count >= 1:
+            raise InputError(f"the number of segments must be at least 1, not {count}")
+        if self.has_restart:
+            raise InputError("a program that restarts between outputs cannot be cut; take its parts")
+        cost, glued = self.costs()
+        reached = np.concatenate([[0], np.cumsum(cost)])
+        free = np.flatnonzero(~glued)
+        cuts = [0]
+        for piece in range(1, count):
+            wanted = reached[-1] * piece // count
+            nearest = int(free[np.argmin(np.abs(reached[free] - wanted))])
+            cuts.append(max(cuts[-1], nearest))
+        cuts.append(len(self))
+        last = self.outputs[-1]
+        return [
+            replace(self, code=self.code.part(slice(a, b)), outputs=(Output(last.name, last.register, b - a),))
+            for a, b in itertools.pairwise(cuts)
+        ]
+
+    def level_numbers(self) -> NDArray[np.int64]:
+        """The level of each instruction: one more than the last instruction before it that it does not commute
+        with. ``(j, i)`` and ``(j', i')`` commute unless ``i = j'`` or ``j = i'``."""
+        written = [0] * self.width
+        read = [0] * self.width
+        out = []
+        for dst, src in zip(self.code.dst.tolist(), self.code.src.tolist(), strict=True):
+            level = max(written[src], read[dst]) + 1
+            written[dst] = max(written[dst], level)
+            read[src] = max(read[src], level)
+            out.append(level)
+        return np.array(out, dtype=np.int64)
+
+    def levels(self) -> list[NDArray[np.int64]]:
+        """The instructions of each level, by position. Those of one level may be done together."""
+        numbers = self.level_numbers()
+        order = np.argsort(numbers, kind="stable")
+        ends = np.cumsum(np.bincount(numbers, minlength=1)[1:])
+        return np.split(order, ends[:-1]) if len(numbers) else []
+
+    @property
+    def depth(self) -> int:
+        """The number of dependent levels."""
+        return int(self.level_numbers().max(initial=0))
+
+    def quantise(self, ring: Ring) -> NDArray[Any]:
+        """The weights as elements of ``ring``; a weight that does not fit is named."""
+        out = np.empty(len(self.weights), dtype=ring.element_dtype)
+        for k, (weight, derived) in enumerate(zip(self.weights, self.derived, strict=True)):
+            try:
+                out[k] = ring.embed(weight) if derived else ring.encode(weight)
+            except InputError as error:
+                raise InputError(f"weight w[{k}]: {error}") from None
+        return out
+
+    @classmethod
+    def concatenate(cls, programs: Sequence[Program]) -> Program:
+        """One program after the other on the same registers; inputs are matched by name, the outputs are the
+        last program's, the start vector the first's. What results is promised from that start only (clean)."""
+        if not programs:
+            raise InputError("there is nothing to concatenate")
+        width = programs[0].width
+        if any(program.width != width for program in programs):
+            raise InputError("programs of different widths cannot be concatenated")
+        names: dict[str, int] = {}
+        weights: dict[tuple[Fraction, bool], int] = {}
+        forms: dict[Form, int] = {}
+        columns: list[Columns] = []
+        for program in programs:
+            u_new = [names.setdefault(name, len(names)) for name in program.inputs]
+            k_new = [
+                weights.setdefault(key, len(weights)) for key in zip(program.weights, program.derived, strict=True)
+            ]
+            f_new = [forms.setdefault(form, len(forms)) for form in _renumbered(program.forms, u_new, k_new)]
+            table = np.array(f_new or [0], dtype=np.int32)
+            columns.append(replace(program.code, form=table[program.code.form]))
+        code = Columns(*(np.concatenate(column) for column in zip(*(c.arrays() for c in columns), strict=True)))
+        last = programs[-1]
+        before = len(code) - len(last)
+        outputs = tuple(output._replace(at=output.at + before) for output in last.outputs)
+        return cls(
+            width=width,
+            inputs=tuple(names),
+            weights=tuple(value for value, _ in weights),
+            derived=tuple(mark for _, mark in weights),
+            forms=tuple(forms),
+            code=code,
+            outputs=outputs,
+            contract=last.contract if len(programs) == 1 else "clean",
+            start=programs[0].start,
+            title=programs[0].title,
+        )
+
+
+def _renumbered(forms: Iterable[Form], inputs: Sequence[int], weights: Sequence[int]) -> Iterable[Form]:
+    for form in forms:
+        match form:
+            case Input(u):
+                yield Input(inputs[u])
+            case Weight(k):
+                yield Weight(weights[k])
+            case Linear(terms, bias):
+                moved = tuple((weights[k], inputs[u]) for k, u in terms)
+                yield Linear(moved, None if bias is None else weights[bias])

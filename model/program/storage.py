@@ -1,0 +1,317 @@
+"""Programs as files: text (``.skn``, see :mod:`.text`) to read and compare, binary (``.npz``) for large ones.
+
+Both forms are read without ``eval`` or pickle. Whatever is wrong is an :exc:`InputError` of one line that begins with
+the file's name; so is what is larger than the limits (see :mod:`.limits`), before it is read. Files are written under a
+temporary name, then renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import struct
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+from skinny.model.limits import TEXT_BYTE, current, size_text, watched
+
+from .program import Columns, Form, Input, Linear, Output, Program, Weight
+from .text import INTEGER, NUMBER, VERSION, check_names, dumps, loads, shortened, weight_texts
+
+__all__ = ["ending", "load", "read_text", "save", "write_file", "write_folder"]
+
+KINDS = (Input, Weight, Linear)
+#: Columns of the binary form: name to type. A linear form has its bias (or -1) as index and ``terms`` many terms.
+COLUMNS = {
+    "dst": np.uint8,
+    "src": np.uint8,
+    "sign": np.int8,
+    "form": np.int32,
+    "form_kind": np.uint8,
+    "form_index": np.int32,
+    "form_terms": np.int32,
+    "term_weight": np.int32,
+    "term_input": np.int32,
+    "derived": np.bool_,
+}
+TEXTS = ("header", "weights", "inputs")
+#: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
+ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
+OBJECT = 128
+#: Bytes that the table of contents of an archive may have; ours have a fifth of it.
+CONTENTS = 1 << 12
+#: Bytes that are read at once.
+BLOCK = 1 << 20
+
+
+def ending(path: str | Path) -> str:
+    """``.skn`` or ``.npz``; any other ending is refused, unless it is that of a pipe or a device, which holds text."""
+    found = Path(path).suffix
+    if found in (".skn", ".npz"):
+        return found
+    if is_stream(path):
+        return ".skn"
+    raise InputError(f"{path}: the name of a program must end in .skn or .npz")
+
+
+def save(program: Program, path: str | Path) -> None:
+    """Write ``program`` in the form that the ending of ``path`` names. On failure nothing is left behind."""
+    if ending(path) == ".skn":
+        content = dumps(program).encode()
+        write_file(path, lambda file: file.write(content))
+    else:
+        arrays = _arrays(program)
+        write_file(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+
+
+def load(path: str | Path) -> Program:
+    """The program that ``path`` holds."""
+    with watched(f"{path}: reading"):
+        if ending(path) == ".skn":
+            return loads(read_text(path, TEXT_BYTE), str(path))
+        try:
+            with open(path, "rb") as file:
+                return _load_binary(file, str(path))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def read_text(path: str | Path, memory: int) -> str:
+    """The text of a file, or of standard input for ``-``, when its bytes, at ``memory`` bytes each, keep the limits."""
+    name = "<stdin>" if path == "-" else path
+    most = current().memory // memory
+    content = bytearray()
+    try:
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+            while len(content) <= most and (block := file.read(BLOCK)):
+                content += block
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from None
+    if len(content) > most:
+        limit = size_text(current().memory)
+        raise InputError(f"{name}: more than {most:,} bytes need more memory than {limit}: --limit memory=SIZE")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{name}:{line}: not UTF-8 text") from None
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether ``path`` is there and is a pipe, a device or anything else that is written into, never replaced."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    given = os.path.abspath(path)
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or given.startswith(("/dev/", "/proc/"))
+
+
+def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let ``write`` fill a file of a temporary name beside ``path``, then give it its name and the permissions of the
+    file it replaces. Links are followed. Pipes and devices are written into."""
+    try:
+        if is_stream(path):
+            with open(path, "wb") as file:
+                write(file)
+            return
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name[:50]}.{os.getpid()}.tmp")
+        try:
+            with open(temporary, "xb") as file:
+                write(file)
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` (name to content) into ``folder``, which is made; the last of them says that all are there."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
+    for name, content in files.items():
+        write_file(Path(folder) / name, partial(_put, content))
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
+
+
+def _arrays(program: Program) -> dict[str, NDArray[Any]]:
+    check_names(program)
+    header = {
+        "width": program.width,
+        "contract": program.contract,
+        "start": [str(value) for value in program.start],
+        "outputs": [list(output) for output in program.outputs],
+        "title": program.title,
+        "self_check": program.self_check,
+    }
+    texts = {
+        "header": json.dumps(header),
+        "weights": "\n".join(weight_texts(program)),
+        "inputs": "\n".join(program.inputs),
+    }
+    terms = [form.terms if isinstance(form, Linear) else () for form in program.forms]
+    flat = [term for some in terms for term in some]
+    columns = {
+        **dict(zip(("dst", "src", "sign", "form"), program.code.arrays(), strict=True)),
+        "form_kind": [KINDS.index(type(form)) for form in program.forms],
+        "form_index": [_index(form) for form in program.forms],
+        "form_terms": [len(some) for some in terms],
+        "term_weight": [k for k, _ in flat],
+        "term_input": [u for _, u in flat],
+        "derived": program.derived,
+    }
+    return {
+        "skinny": np.array(VERSION, dtype=np.int32),
+        **{name: np.frombuffer(text.encode(), dtype=np.uint8) for name, text in texts.items()},
+        **{name: np.asarray(column, dtype=COLUMNS[name]) for name, column in columns.items()},
+    }
+
+
+def _index(form: Form) -> int:
+    match form:
+        case Input(u):
+            return u
+        case Weight(k):
+            return k
+        case Linear(_, bias):
+            return -1 if bias is None else bias
+
+
+def _load_binary(file: IO[bytes], name: str) -> Program:
+    try:
+        arrays = _read_arrays(file, name)
+    except (InputError, OSError):
+        raise
+    except Exception:  # zipfile, zlib, struct and numpy each have their own way to say that bytes are not an archive
+        raise InputError(f"{name}: not a skinny program, or damaged") from None
+    try:
+        return _from_arrays(arrays)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _read_arrays(file: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
+    if file.read(4) != b"PK\x03\x04":
+        raise InputError(f"{name}: not a skinny program (no npz archive)")
+    _check_contents(file, name)
+    with zipfile.ZipFile(file) as archive:
+        version = _read_array(archive, "skinny", name, 1)
+        if int(version) != VERSION:
+            raise InputError(f"{name}: version {int(version)} is not known: this program reads version {VERSION}")
+        left = current().memory
+        out = {}
+        for key in (*TEXTS, *COLUMNS):
+            each = ENTRY.get(key, OBJECT)
+            out[key] = _read_array(archive, key, name, left // each)
+            left -= each * out[key].size
+    return out
+
+
+def _check_contents(file: IO[bytes], name: str) -> None:
+    """Refuse an archive whose table of contents has more entries than a program: they would all be read."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - (1 << 16) - 22))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0:
+        raise InputError(f"{name}: not a skinny program, or damaged")
+    (size,) = struct.unpack_from("<I", tail, at + 12)
+    if size > CONTENTS or tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
+        raise InputError(f"{name}: not a skinny program (too many parts)")
+
+
+def _read_array(archive: zipfile.ZipFile, key: str, name: str, most: int) -> NDArray[Any]:
+    """One array of at most ``most`` entries. What its header says is believed only after it was checked."""
+    with archive.open(f"{key}.npy") as part:
+        packed = archive.getinfo(f"{key}.npy").compress_type
+        if packed not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or npy.read_magic(part) != (1, 0):
+            raise InputError(f"{name}: not a skinny program, or damaged")
+        shape, _, dtype = npy.read_array_header_1_0(part)
+        if key == "skinny" and (shape != () or dtype.kind != "i"):
+            raise InputError(f"{name}: not a skinny program (no version)")
+        wanted = np.dtype(COLUMNS.get(key, np.uint8))
+        if key != "skinny" and (len(shape) != 1 or dtype != wanted):
+            raise InputError(f"{name}: {key} must be one column of {wanted}, not {dtype} of shape {shape}")
+        count = shape[0] if shape else 1
+        if count > most:
+            limit = size_text(current().memory)
+            raise InputError(f"{name}: {count:,} entries of {key} need more memory than {limit}: --limit memory=SIZE")
+        content = part.read(count * dtype.itemsize)
+        if len(content) != count * dtype.itemsize or part.read(1):
+            raise InputError(f"{name}: not a skinny program, or damaged")
+    return np.frombuffer(content, dtype=dtype).reshape(shape).copy()
+
+
+def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
+    try:
+        header, weights, inputs = (arrays[key].tobytes().decode() for key in TEXTS)
+        fields = json.loads(header)
+        width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
+        self_check = fields.get("self_check", False)
+        outputs = tuple(Output(*output) for output in fields["outputs"])
+        typed = all(
+            type(value) is kind for output in outputs for value, kind in zip(output, (str, int, int, bool), strict=True)
+        )
+        typed &= type(width) is int and type(contract) is str and type(title) is str
+        typed &= type(self_check) is bool
+        typed &= all(INTEGER.fullmatch(value) for value in start)
+        start = tuple(map(int, start))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        typed = False
+    if not typed:
+        raise InputError("the header means nothing")
+    values = weights.split("\n") if weights else []
+    for k, value in enumerate(values):
+        if not NUMBER.fullmatch(value) or re.fullmatch(".*/0+", value):
+            raise InputError(f"weight w[{k}] must be an integer or a fraction, not {shortened(value)}")
+    program = Program(
+        width=width,
+        inputs=tuple(inputs.split("\n")) if inputs else (),
+        weights=tuple(map(Fraction, values)),
+        derived=tuple(arrays["derived"].tolist()),
+        forms=tuple(_forms(arrays)),
+        code=Columns.of(*(arrays[key] for key in ("dst", "src", "sign", "form"))),
+        outputs=outputs,
+        contract=contract,
+        start=start,
+        title=title,
+        self_check=self_check,
+    )
+    check_names(program)
+    return program
+
+
+def _forms(arrays: dict[str, NDArray[Any]]) -> Iterable[Form]:
+    kinds, indices, counts = (arrays[key].tolist() for key in ("form_kind", "form_index", "form_terms"))
+    terms = list(zip(arrays["term_weight"].tolist(), arrays["term_input"].tolist(), strict=False))
+    same = len(kinds) == len(indices) == len(counts) and len(arrays["term_weight"]) == len(arrays["term_input"])
+    if not same or min(counts, default=0) < 0 or sum(counts) != len(terms) or max(kinds, default=0) >= len(KINDS):
+        raise InputError("the table of forms means nothing")
+    position = 0
+    for kind, index, count in zip(kinds, indices, counts, strict=True):
+        if KINDS[kind] is Linear:
+            yield Linear(tuple(terms[position : position + count]), None if index == -1 else index)
+            position += count
+        else:
+            yield Input(index) if KINDS[kind] is Input else Weight(index)

@@ -1,0 +1,1 @@
+"""What programs do with numbers: golden runs, traces, gradients, explanations."""

@@ -1,0 +1,235 @@
+"""The golden run: what a program computes, bit for bit, on whole batches.
+
+Registers are rows of lanes with the batch as last axis, so an instruction is two numpy calls in place. Long
+batches are cut into blocks whose registers stay in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.rings import Array, Ring
+
+__all__ = ["Run", "matrices", "product", "run", "scalars", "trace", "trace_chunks", "tree_product", "word"]
+
+#: Bytes of one register in a block: registers, scratch and some scalars together fit a second-level cache.
+BLOCK = 1 << 17
+#: Bytes of scalars that are kept for their next use.
+KEPT = 1 << 26
+#: Instructions whose columns are Python lists at one time.
+LISTED = 1 << 14
+
+
+class Run(NamedTuple):
+    """Elements: ``outputs`` is ``(batch, outputs)``, ``registers`` ``(batch, width)`` after the last instruction."""
+
+    outputs: Array
+    registers: Array
+
+
+def word(ring: Ring, element: Any) -> Array:
+    """``element`` in every inference, as one word that broadcasts over lanes."""
+    return ring.constant(element, 64)[:1].copy()
+
+
+def scalars(program: Program, ring: Ring, lanes: Array, weights: Array | None = None) -> Callable[[int], Array]:
+    """The value of a form, by number, for inputs ``lanes`` of shape ``(inputs, words)``.
+
+    Each product of a linear form is rounded by the ring, sums wrap. Values are made when asked for and the last
+    used are kept, within a bounded memory; a weight is one word that broadcasts. ``weights`` are the quantised
+    weights, if the caller has them.
+    """
+    elements = program.quantise(ring) if weights is None else weights
+    zero = word(ring, ring.embed(0))
+    weight = lru_cache(KEPT >> 10)(lambda k: word(ring, elements[k]))
+
+    def value(number: int) -> Array:
+        match program.forms[number]:
+            case Input(u):
+                row: Array = lanes[u]
+                return row
+            case Weight(k):
+                return weight(k)
+            case Linear(terms, bias):
+                out = np.repeat(zero, lanes.shape[1])
+                scratch = np.empty_like(out)
+                for k, u in terms:
+                    ring.accumulate(out, weight(k), lanes[u], 1, scratch)
+                return out if bias is None else ring.add(out, weight(bias))
+
+    kept: Callable[[int], Array] = lru_cache(max(8, KEPT // max(1 << 10, lanes.shape[1] * lanes.itemsize)))(value)
+    return kept
+
+
+def input_lanes(program: Program, ring: Ring, inputs: Array) -> Array:
+    """``inputs`` of shape ``(batch, inputs)`` as lanes of shape ``(inputs, words)``."""
+    if inputs.ndim != 2 or inputs.shape[1] != len(program.inputs):
+        raise InputError(f"the inputs must have the shape (batch, {len(program.inputs)}), not {inputs.shape}")
+    _expect_elements("inputs", inputs, ring)
+    return ring.pack(inputs.T)
+
+
+def start_lanes(program: Program, ring: Ring, batch: int, start: Array | None = None) -> Array:
+    """The registers before the first instruction, as new lanes of shape ``(width, words)``: the program's start
+    vector, or ``start`` of shape ``(width,)`` or ``(batch, width)``."""
+    if start is None:
+        start = np.empty(program.width, dtype=ring.element_dtype)
+        for register, number in enumerate(program.start):
+            try:
+                start[register] = ring.encode(number)
+            except InputError as error:
+                raise InputError(f"start of register {register}: {error}") from None
+    if start.shape not in ((program.width,), (batch, program.width)):
+        raise InputError(
+            f"the start must have the shape ({program.width},) or ({batch}, {program.width}), not {start.shape}"
+        )
+    _expect_elements("start", start, ring)
+    return ring.pack(np.broadcast_to(start, (batch, program.width)).T).copy()
+
+
+def _expect_elements(what: str, given: Array, ring: Ring) -> None:
+    if not np.can_cast(given.dtype, ring.element_dtype, "safe"):
+        raise InputError(f"the {what} must be elements of {ring.name} ({ring.element_dtype}), not {given.dtype}")
+
+
+def instructions(program: Program, first: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """``(dst, src, sign, form)`` of each instruction from ``first`` up to ``end``."""
+    for at in range(first, end, LISTED):
+        part = slice(at, min(at + LISTED, end))
+        yield from zip(*(column[part].tolist() for column in program.code.arrays()), strict=True)
+
+
+def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None) -> Run:
+    """Run ``program`` on a batch of elements ``inputs``, shape ``(batch, inputs)`` (see :meth:`Ring.encode_all`).
+
+    ``start`` takes the place of the program's start vector, also where it restarts; one for all inferences or one
+    for each. A restart is carried out when something follows it, so ``registers`` are those that the last output
+    was taken from or later.
+    """
+    batch = len(inputs)
+    lanes = input_lanes(program, ring, inputs)
+    begin = start_lanes(program, ring, batch, start)
+    registers = begin.copy()
+    sent = np.empty((len(program.outputs), registers.shape[1]), dtype=registers.dtype)
+    weights = program.quantise(ring)
+    words = BLOCK // registers.itemsize
+    for first in range(0, registers.shape[1], words):
+        block = slice(first, first + words)
+        value = scalars(program, ring, lanes[:, block], weights)
+        _run_block(program, ring, value, begin[:, block], registers[:, block], sent[:, block])
+    return Run(ring.unpack(sent, batch).T, ring.unpack(registers, batch).T)
+
+
+def _run_block(
+    program: Program, ring: Ring, value: Callable[[int], Array], begin: Array, registers: Array, sent: Array
+) -> None:
+    rows = list(registers)
+    scratch = np.empty_like(rows[0])
+    accumulate = ring.accumulate
+    at = 0
+    restart = False
+    stops = [(output.at, output.restart) for output in program.outputs]
+    if program.outputs[-1].at < len(program):
+        stops.append((len(program), False))
+    for number, (stop, restarts) in enumerate(stops):
+        if restart:
+            registers[...] = begin
+        for dst, src, sign, form in instructions(program, at, stop):
+            accumulate(rows[dst], value(form), rows[src], sign, scratch)
+        if number < len(sent):
+            sent[number] = rows[program.outputs[number].register]
+        at, restart = stop, restarts
+
+
+def trace_chunks(
+    program: Program, ring: Ring, inputs: Array, start: Array | None = None, chunk: int = 4096
+) -> Iterator[tuple[int, Array]]:
+    """The trace in pieces ``(first step, registers)`` of at most ``chunk`` steps, registers of shape
+    ``(steps, batch, width)``. Step 0 is the start, step ``t`` the registers after ``t`` instructions; where the
+    program restarts, those from which the outputs were sent."""
+    if not chunk >= 1:
+        raise InputError(f"a piece of a trace must have at least 1 step, not {chunk}")
+    batch = len(inputs)
+    value = scalars(program, ring, input_lanes(program, ring, inputs))
+    begin = start_lanes(program, ring, batch, start)
+    registers = begin.copy()
+    scratch = np.empty_like(registers[0])
+    restarts = {output.at for output in program.outputs if output.restart}
+    steps = instructions(program, 0, len(program))
+    for first in range(0, len(program) + 1, chunk):
+        seen = np.empty((min(chunk, len(program) + 1 - first), *registers.shape), dtype=registers.dtype)
+        for step in range(first, first + len(seen)):
+            if step > 0:
+                if step - 1 in restarts:
+                    registers[...] = begin
+                dst, src, sign, form = next(steps)
+                ring.accumulate(registers[dst], value(form), registers[src], sign, scratch)
+            seen[step - first] = registers
+        yield first, ring.unpack(seen, batch).swapaxes(1, 2)
+
+
+def trace(program: Program, ring: Ring, inputs: Array, start: Array | None = None) -> Array:
+    """Registers before the first and after every instruction: elements of shape ``(steps + 1, batch, width)``."""
+    out = np.empty((len(program) + 1, len(inputs), program.width), dtype=ring.element_dtype)
+    for first, piece in trace_chunks(program, ring, inputs, start):
+        out[first : first + len(piece)] = piece
+    return out
+
+
+def matrices(program: Program, ring: Ring, x: Array) -> Array:
+    """The instructions for one input vector as elements of shape ``(length, width, width)``: the row vector of
+    registers takes ``r <- r·M``, ``M = I ± s·E[src, dst]``."""
+    if program.has_restart:
+        raise InputError("a program that restarts between outputs is no matrix product; take its parts")
+    code = program.code
+    value = scalars(program, ring, input_lanes(program, ring, x[None]))
+    used, place = np.unique(code.form, return_inverse=True)
+    plus = np.empty((len(used), 1), dtype=ring.lane_dtype)
+    for row, number in enumerate(used.tolist()):
+        plus[row] = value(number)
+    minus = ring.sub(np.broadcast_to(word(ring, ring.embed(0)), plus.shape), plus)
+    out = np.full((len(code), program.width, program.width), ring.embed(0), dtype=ring.element_dtype)
+    diagonal = np.arange(program.width)
+    out[:, diagonal, diagonal] = ring.encode(1)
+    entries = np.where((code.sign > 0)[:, None], plus[place], minus[place])
+    out[np.arange(len(code)), code.src, code.dst] = ring.unpack(entries, 1)[:, 0]
+    return out
+
+
+def _multiply(ring: Ring, a: Array, b: Array) -> Array:
+    """Matrix products of lanes, shape ``(…, width, width, words)``."""
+    out = ring.mul(a[..., :, 0, None, :], b[..., 0, None, :, :])
+    for k in range(1, a.shape[-2]):
+        out = ring.add(out, ring.mul(a[..., :, k, None, :], b[..., k, None, :, :]))
+    return out
+
+
+def _identity(ring: Ring, width: int) -> Array:
+    out = np.full((width, width), ring.embed(0), dtype=ring.element_dtype)
+    np.fill_diagonal(out, ring.encode(1))
+    return out
+
+
+def product(ring: Ring, factors: Array) -> Array:
+    """The product of matrices of elements ``(length, width, width)``, one after the other. Over a true ring the
+    start vector times it is exactly the run; where products are rounded it is near."""
+    total = ring.pack(_identity(ring, factors.shape[-1])[..., None])
+    for factor in ring.pack(factors[..., None]):
+        total = _multiply(ring, total, factor)
+    return ring.unpack(total, 1)[..., 0]
+
+
+def tree_product(ring: Ring, factors: Array) -> Array:
+    """The same product as a balanced tree: neighbours in pairs, all pairs of a level at once."""
+    if len(factors) == 0:
+        return _identity(ring, factors.shape[-1])
+    level = ring.pack(factors[..., None])
+    while len(level) > 1:
+        paired = len(level) // 2 * 2
+        level = np.concatenate([_multiply(ring, level[0:paired:2], level[1:paired:2]), level[paired:]])
+    return ring.unpack(level[0], 1)[..., 0]

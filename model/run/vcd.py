@@ -1,0 +1,79 @@
+"""Waveforms: the registers of one inference as a value change dump (IEEE 1364), for GTKWave and others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from skinny.model.errors import InputError
+from skinny.model.program.program import Program
+from skinny.model.program.storage import write_file
+from skinny.model.rings import Array, Ring
+
+__all__ = ["write_vcd"]
+
+
+def write_vcd(target: str | Path | IO[str], program: Program, ring: Ring, trace: Array) -> None:
+    """Write ``trace``, elements of shape ``(steps + 1, width)`` of one inference, to a file or to a path.
+
+    Time is the step: at time ``t``, ``pc`` is ``t`` and ``R0, R1, …`` are the registers after ``t`` instructions.
+    A register is a vector of the ring's bits, two's complement where the ring has signs; a real number where the
+    ring has no hardware. A path is written under a temporary name first, so it is complete or not there.
+    """
+    if trace.shape != (len(program) + 1, program.width):
+        raise InputError(f"the trace must have the shape ({len(program) + 1}, {program.width}), not {trace.shape}")
+    if isinstance(target, str | Path):
+        write_file(target, lambda file: file.writelines(line.encode("ascii") for line in _lines(program, ring, trace)))
+    else:
+        target.writelines(_lines(program, ring, trace))
+
+
+def _lines(program: Program, ring: Ring, trace: Array) -> Iterator[str]:
+    counter_bits = max(1, len(program).bit_length())
+    marks = [_mark(number) for number in range(program.width + 1)]
+    yield f"$version skinny $end\n$comment {ring.name} $end\n$timescale 1 ns $end\n$scope module program $end\n"
+    yield f"$var wire {counter_bits} {marks[0]} pc{_range(counter_bits)} $end\n"
+    for register, mark in enumerate(marks[1:]):
+        if ring.bits:
+            yield f"$var wire {ring.bits} {mark} R{register}{_range(ring.bits)} $end\n"
+        else:
+            yield f"$var real 64 {mark} R{register} $end\n"
+    yield "$upscope $end\n$enddefinitions $end\n"
+    before: list[Any] = [None] * program.width
+    for step in range(len(program) + 1):
+        yield f"#{step}\n"
+        if step == 0:
+            yield "$dumpvars\n"
+        yield _change(counter_bits, step, marks[0])
+        values = trace[step].tolist()
+        for mark, old, new in zip(marks[1:], before, values, strict=True):
+            if old is None or new != old:
+                yield _change(ring.bits, new, mark)
+        if step == 0:
+            yield "$end\n"
+        before = values
+
+
+def _mark(number: int) -> str:
+    """A short identifier of printable characters."""
+    out = chr(33 + number % 94)
+    while number >= 94:
+        number //= 94
+        out += chr(33 + number % 94)
+    return out
+
+
+def _range(bits: int) -> str:
+    return f" [{bits - 1}:0]" if bits > 1 else ""
+
+
+def _change(bits: int, value: Any, mark: str) -> str:
+    if bits == 1:
+        return f"{value & 1}{mark}\n"
+    if bits:
+        return f"b{value & ((1 << bits) - 1):b} {mark}\n"
+    try:
+        return f"r{float(value):.17g} {mark}\n"
+    except OverflowError:  # a rational beyond the floats
+        return f"r{'-' if value < 0 else ''}inf {mark}\n"

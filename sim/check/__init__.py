@@ -1,0 +1,1 @@
+"""What a simulation must show, and how it is compared."""

@@ -1,0 +1,64 @@
+"""Random programs that use all a core has (every kind of scalar, several outputs, restarts), and vectors for them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig, Words
+from skinny.model.parallel.combine import run_image
+from skinny.model.parallel.segments import EngineImage
+from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
+from skinny.model.rings import FixedPoint
+
+from .check import random_elements
+
+__all__ = ["golden_words", "random_program", "random_vectors"]
+
+
+def random_program(
+    rng: np.random.Generator,
+    config: CoreConfig,
+    length: int,
+    *,
+    outputs: int = 1,
+    inputs: int = 4,
+    restart: bool = True,
+) -> Program:
+    """A program of ``length`` instructions for a core of ``config``; its weights are spread over the whole ring.
+    Linear forms are used where the core has an attention unit."""
+    ring = config.ring
+    inputs, count = min(inputs, config.inputs), min(8, config.weights)
+    scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
+    weights = tuple(Fraction(int(element), scale) for element in random_elements(rng, ring, (count,)))
+    forms: list[Form] = [*map(Input, range(inputs)), *map(Weight, range(count))]
+    for terms in (0, 1, 2, 2, 3) if config.attention else ():
+        pairs = tuple((int(rng.integers(count)), int(rng.integers(inputs))) for _ in range(terms))
+        forms.append(Linear(pairs, int(rng.integers(count)) if rng.random() < 0.5 else None))
+    dst = rng.integers(0, config.width, length)
+    src = (dst + rng.integers(1, config.width, length)) % config.width
+    places = sorted([*rng.integers(0, length + 1, outputs - 1).tolist(), length])
+    return Program(
+        width=config.width,
+        inputs=tuple(f"x{u}" for u in range(inputs)),
+        weights=weights,
+        forms=tuple(forms),
+        code=Columns.of(dst, src, rng.choice([-1, 1], length), rng.integers(0, len(forms), length)),
+        outputs=tuple(
+            Output(f"y{n}", int(rng.integers(config.width)), at, restart and bool(rng.random() < 0.3))
+            for n, at in enumerate(places)
+        ),
+    )
+
+
+def random_vectors(rng: np.random.Generator, image: Image | EngineImage, count: int) -> Words:
+    """``count`` vectors for ``image``, spread over the whole ring."""
+    config = image.config
+    return config.pack(random_elements(rng, config.ring, (count * config.inferences, image.vector)))
+
+
+def golden_words(image: Image | EngineImage, vectors: Words) -> Words:
+    """What the golden model makes of ``vectors``: hardware words of shape ``(vectors, outputs)``."""
+    config = image.config
+    return config.pack(run_image(image, config.unpack(vectors, len(vectors) * config.inferences)))

@@ -1,0 +1,301 @@
+"""Source, sink and checker for engines that run Python in every cycle.
+
+They are generators: each ``yield`` waits for the next cycle. ``read(name)`` gives an output of the core in this cycle,
+``write(name, value)`` drives an input from this cycle on; names are those of ``Pins`` in ``hdl/export``. No output
+depends on an input of the same cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from skinny.hdl.core.layout import retire_port
+from skinny.model.errors import CheckError
+from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import APPLIES, ATTENDS
+from skinny.model.parallel.segments import EngineImage
+
+from .bench import Load, Reset, Run, Step
+from .check import (
+    RESULT,
+    RETIRE,
+    WAITING,
+    Record,
+    Stimulus,
+    describe_change,
+    describe_input,
+    describe_level,
+    describe_load,
+    describe_result,
+    describe_retirement,
+    expect,
+)
+
+__all__ = ["Driver", "Session"]
+
+RETIRED = ("value", "pc", "thread", "op", "dst", "fault")
+#: Idle cycles after the last expected event in which nothing more may happen.
+QUIET = 4
+
+
+class Driver:
+    """Does steps one after the other on a core with inputs of ``widths`` bits; ``records`` is what each run showed."""
+
+    def __init__(
+        self, read: Callable[[str], int], write: Callable[[str, int], None], widths: Mapping[str, int]
+    ) -> None:
+        self.read = read
+        self._write = write
+        self._driven: dict[str, int] = {}
+        self.widths = widths
+        self.rom = "load_valid" not in widths
+        self.records: list[Record] = []
+        self.rng = np.random.default_rng(1)
+        self.bits = Random(1).getrandbits
+
+    def do(self, step: Step) -> Iterator[None]:
+        match step:
+            case Reset():
+                return self._reset()
+            case Load(image):
+                return self._load(image)
+            case Run(stimulus, cycles):
+                return Session(self, stimulus, cycles).steps()
+
+    def write(self, name: str, value: int) -> None:
+        """Drive an input; to drive it as before costs nothing."""
+        if self._driven.get(name) != value:
+            self._driven[name] = value
+            self._write(name, value)
+
+    def noise(self, *names: str) -> None:
+        """New bits on pins that mean nothing in this cycle."""
+        for name in names:
+            self.write(name, self.bits(self.widths[name]))
+
+    def offer_nothing(self) -> None:
+        self.write("i_valid", 0)
+        self.noise("i_data", "i_last")
+
+    def load_nothing(self) -> None:
+        if not self.rom:
+            self.write("load_valid", 0)
+            self.noise("load_space", "load_address", "load_data")
+
+    def load_word(self, item: tuple[int, int, int]) -> None:
+        for name, value in zip(("space", "address", "data"), item, strict=True):
+            self.write(f"load_{name}", int(value))
+        self.write("load_valid", 1)
+
+    def rest(self) -> None:
+        """Nothing moves at any port."""
+        self.offer_nothing()
+        self.load_nothing()
+        self.write("o_ready", 0 if self.read("o_valid") else self.bits(1))
+
+    def _reset(self) -> Iterator[None]:
+        """A cycle of reset, in which ``i`` and ``o`` do anything."""
+        self.load_nothing()
+        self.noise("i_valid", "i_data", "i_last", "o_ready")
+        self.write("rst", 1)
+        yield
+        self.write("rst", 0)
+        self.rest()
+
+    def _load(self, image: Image | EngineImage) -> Iterator[None]:
+        """Write ``image`` at the load port, with a pause now and then."""
+        for number, item in enumerate(image.loads()):
+            while not self.bits(3):
+                self.rest()
+                yield
+            self.rest()
+            self.load_word(item)
+            if not self.read("load_ready"):
+                raise CheckError(f"word {number} of the image: load_ready expected 1, got 0")
+            yield
+        self.rest()
+
+
+class Session:
+    """One run: drives a stimulus and compares every cycle with the cycle model, in order. The first difference is a
+    :exc:`CheckError`. ``steps()`` is the run, of ``cycles`` or until the core is idle."""
+
+    def __init__(self, driver: Driver, stimulus: Stimulus, cycles: int | None = None) -> None:
+        self.driver = driver
+        self.read = driver.read
+        self.stimulus = stimulus
+        expected = expect(stimulus, cycles=cycles)
+        assert expected.trace is not None
+        events = (expected.cycles, *expected.busy, *expected.loaded)
+        self.end = int(max(events)) + QUIET if cycles is None else cycles
+        self.expected = expected
+        self.cycle = 0
+        self.fault = -1
+        #: What was seen, and what is expected.
+        self.accepted: list[int] = []
+        self.loaded: list[int] = []
+        self.results: list[dict[str, int]] = []
+        self.trace: list[dict[str, int]] = []
+        self.busy: list[int] = []
+        self._accept = expected.accepted.tolist()
+        self._load = expected.loaded.tolist()
+        self._result = _rows(expected.results)
+        self._retire = _rows(expected.trace)
+        self._changes = expected.busy.tolist()
+        #: What source, sink and loader do.
+        words = stimulus.vectors.reshape(-1).tolist()
+        self._words = list(zip(words, stimulus.lasts(driver.rng).tolist(), strict=True))
+        self._gaps = [0] * len(words) if stimulus.gaps is None else stimulus.gaps.tolist()
+        self._stalls = None if stimulus.stalls is None else stimulus.stalls.tolist()
+        self._pauses = [0] * len(stimulus.loads) if stimulus.pauses is None else stimulus.pauses.tolist()
+        self._offered = self._gaps[0] if words else 0
+        self._written = self._pauses[0] if stimulus.loads else 0
+        #: The pins of a result that waits, its row, and when it will be taken.
+        self._waiting: dict[str, int] | None = None
+        self._seen: dict[str, int] = {}
+        self._taken = 0
+
+    def steps(self) -> Iterator[None]:
+        before = perf_counter()
+        while self.cycle < self.end:
+            self._check_retirement()
+            self._check_fault()
+            self._check_levels()
+            self._write()
+            self._offer()
+            self._take()
+            self.cycle += 1
+            yield
+        if self._waiting is not None:
+            self.results.append(self._seen)
+        self.driver.rest()
+        self.driver.records.append(self._record(perf_counter() - before))
+
+    def _check_retirement(self) -> None:
+        image = self.stimulus.image
+        for lane in range(len(image.lanes)):
+            at = len(self.trace)
+            want = self._retire[at] if at < len(self._retire) else None
+            port = retire_port(lane)
+            if self.read(f"{port}_valid"):
+                got = {"cycle": self.cycle, **{name: self.read(f"{port}_{name}") for name in RETIRED}, "lane": lane}
+                if got != want:
+                    raise CheckError(describe_retirement(image, want, got))
+                self.trace.append(got)
+            elif want is not None and (want["cycle"], want["lane"]) == (self.cycle, lane):
+                raise CheckError(describe_retirement(image, want, None))
+
+    def _check_fault(self) -> None:
+        if self.fault < 0 and self.read("fault"):
+            self.fault = self.cycle
+        if (self.fault >= 0) != (0 <= self.expected.fault <= self.cycle):
+            want, got = ("high", "low") if self.fault < 0 else ("low", "high")
+            raise CheckError(f"cycle {self.cycle}: fault expected {want}, got {got}")
+
+    def _check_levels(self) -> None:
+        at = len(self.busy)
+        if at < len(self._changes) and self._changes[at] == self.cycle:
+            self.busy.append(self.cycle)
+        busy = len(self.busy) & 1
+        if self.read("busy") != busy:
+            raise CheckError(describe_level(self.cycle, "busy", busy))
+        if not self.driver.rom and self.read("load_ready") == busy:
+            raise CheckError(describe_level(self.cycle, "load_ready", 1 - busy))
+
+    def _write(self) -> None:
+        at, loads = len(self.loaded), self.stimulus.loads
+        if at == len(loads) or self.cycle < self._written:
+            self.driver.load_nothing()
+            return
+        self.driver.load_nothing()
+        self.driver.write("load_valid", 1)
+        if self.read("load_ready"):
+            self.driver.load_word(loads[at])
+            self.loaded.append(self.cycle)
+            self._written = self.cycle + 1 + (self._pauses[at + 1] if at + 1 < len(loads) else 0)
+        self._check_moment(describe_load, self._load, self.loaded, at)
+
+    def _offer(self) -> None:
+        at, words = len(self.accepted), self._words
+        if at == len(words) or self.cycle < self._offered:
+            self.driver.offer_nothing()
+            return
+        data, last = words[at]
+        self.driver.write("i_valid", 1)
+        self.driver.write("i_data", data)
+        self.driver.write("i_last", last)
+        if self.read("i_ready"):
+            self.accepted.append(self.cycle)
+            self._offered = self.cycle + 1 + (self._gaps[at + 1] if at + 1 < len(words) else 0)
+
+        def describe(at: int, want: int | None, got: int | None) -> str:
+            return describe_input(self.stimulus, at, want, got)
+
+        self._check_moment(describe, self._accept, self.accepted, at)
+
+    def _check_moment(
+        self, describe: Callable[[int, int | None, int | None], str], expected: list[int], seen: list[int], at: int
+    ) -> None:
+        """Word ``at``, which is offered, was taken in this cycle if and only if it should."""
+        want = expected[at] if at < len(expected) else None
+        got = seen[at] if at < len(seen) else None
+        if (want == self.cycle) != (got == self.cycle):
+            raise CheckError(describe(at, want, got))
+
+    def _take(self) -> None:
+        at = len(self.results)
+        want = self._result[at] if at < len(self._result) else None
+        ready = self._stalls is None
+        if self._waiting is not None or self.read("o_valid"):
+            now = {name: self.read(f"o_{name}") for name in WAITING}
+            if self._waiting is None:
+                self._waiting = now
+                self._taken = self.cycle + (self._stalls[at] if self._stalls is not None and want is not None else 0)
+                taken = self._taken if self._taken < self.end else -1
+                self._seen = {**now, "valid": self.cycle, "taken": taken}
+                if self._seen != want:
+                    raise CheckError(describe_result(self.stimulus, at, want, self._seen))
+            for name in WAITING:
+                if now[name] != self._waiting[name]:
+                    raise CheckError(describe_change(self.cycle, at, name))
+            ready = self.cycle == self._taken
+            if ready:
+                self.results.append(self._seen)
+                self._waiting = None
+        elif want is not None and want["valid"] == self.cycle:
+            raise CheckError(describe_result(self.stimulus, at, want, None))
+        elif self._stalls is not None:
+            ready = bool(self.driver.bits(1))
+        self.driver.write("o_ready", int(ready))
+
+    def _record(self, seconds: float) -> Record:
+        busy = np.array(self.busy, dtype=np.int64)
+        return Record(
+            accepted=np.array(self.accepted, dtype=np.int64),
+            results=_array(self.results, RESULT),
+            trace=_array(self.trace, RETIRE),
+            busy=busy,
+            load_ready=None if self.driver.rom else busy,
+            loaded=np.array(self.loaded, dtype=np.int64),
+            fault=self.fault,
+            cycles=self.expected.cycles,
+            worked=sum(row["op"] in (*APPLIES, *ATTENDS) for row in self.trace),
+            seconds=seconds,
+        )
+
+
+def _rows(array: np.ndarray[Any, Any]) -> list[dict[str, int]]:
+    names = [name for name in array.dtype.names or () if array.dtype[name].kind != "V"]
+    columns = [array[name].tolist() for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _array(rows: list[dict[str, int]], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    out = np.zeros(len(rows), dtype=dtype)
+    for name in rows[0] if rows else ():
+        out[name] = [row[name] for row in rows]
+    return out

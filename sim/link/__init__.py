@@ -1,0 +1,1 @@
+"""Boards at the end of a line, real or simulated."""

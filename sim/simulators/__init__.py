@@ -1,0 +1,1 @@
+"""The simulators, and the C++ that drives them."""

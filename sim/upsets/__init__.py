@@ -1,0 +1,1 @@
+"""Upsets and random power-up: what becomes of flipped bits."""

@@ -1,0 +1,98 @@
+"""Random power-up: whatever registers and memories hold when power comes on, one reset and one load make it good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from skinny.hdl.export.export import TOP, to_verilog
+from skinny.hdl.parallel.engine import component
+from skinny.model.compiler.pipeline import compile_formula
+from skinny.model.errors import CheckError
+from skinny.model.formula.parse import parse_formula
+from skinny.model.link.host import Host
+from skinny.model.link.wire import Device
+from skinny.model.machine.assemble import Image
+from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.model.rings import Ring
+from skinny.sim.build import build_library
+from skinny.sim.check.check import expect, first_divergence, random_stimulus
+from skinny.sim.check.generate import golden_words, random_vectors
+from skinny.sim.link.board import SimulatedBoard
+from skinny.sim.simulators.bulk import BulkCore, harness
+from skinny.sim.simulators.state import State, expose, state_text
+
+__all__ = ["DESIGNS", "power_up"]
+
+#: What is tried, and how its images are made; with ``rom`` the image is part of the design.
+DESIGNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "self-check": {"self_check": True},
+    "self-check rom": {"self_check": True, "rom": True},
+    "lanes": {"lanes": 2},
+    "board": {"self_check": True},
+}
+#: Programs that take turns. The second has no weights: what its words read is nothing that it brings along.
+FORMULAS = ("y0 = (a + b + 1)*c - d; y1 = a*b*d", "y = a*b*c*d")
+SIZE = {"depth": 128, "inputs": 4, "weights": 8}
+#: Vectors of a run.
+VECTORS = 10
+#: Of the board: its clock in Hz, and the seconds that a reply may take.
+CLOCK, PATIENCE = 24_000_000, 0.005
+
+
+def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
+    """For each of ``seeds``: fill all state of a core, engine or board with random bits, reset it, load a program and
+    run it on random vectors. Yields what was wrong, or None."""
+    options = dict(DESIGNS[design])
+    rom = options.pop("rom", False)
+    programs = [compile_formula(parse_formula(text)).program for text in FORMULAS]
+    images = [fit_lanes(program, ring, **options, **SIZE) for program in programs]
+    tried = [_Board(image) if design == "board" else _Core(image, rom) for image in images]
+    for seed in seeds:
+        yield tried[seed % len(tried)].attempt(np.random.default_rng(seed))
+
+
+class _Core:
+    """A core or an engine whose state can be filled. What it shows is compared with the cycle model."""
+
+    def __init__(self, image: Image | EngineImage, rom: bool) -> None:
+        self.image = image
+        self.rom = rom
+        hardware = image.hardware
+        made = component(hardware, image, rom=True) if rom else component(hardware)
+        verilog, elements = expose(to_verilog(made), image.config.width)
+        text = harness(hardware, rom=rom) + state_text("Core")
+        self.core = BulkCore(hardware, path=build_library(verilog, TOP, text))
+        self.state = State(self.core.library, self.core.handle, elements)
+
+    def attempt(self, rng: np.random.Generator) -> str | None:
+        self.state.randomise(rng)
+        self.core.reset()
+        if not self.rom:
+            self.core.load(self.image)
+        vectors = random_vectors(rng, self.image, VECTORS)
+        stimulus = random_stimulus(rng, self.image, vectors, idle=0.3, stall=0.3, early=0.5)
+        return first_divergence(stimulus, expect(stimulus), self.core.run(stimulus))
+
+
+class _Board:
+    """A board whose state can be filled, driven by the host library. Its results are compared with the golden model."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.board = SimulatedBoard(Device(image.config, "simulated", CLOCK), exposed=True)
+
+    def attempt(self, rng: np.random.Generator) -> str | None:
+        self.board.state.randomise(rng)
+        self.board.reset()
+        vectors = random_vectors(rng, self.image, VECTORS)
+        host = Host(self.board, seconds=PATIENCE)
+        try:
+            found = host.run(self.image, vectors)
+        except CheckError as error:
+            return str(error)
+        if found.faults.any():
+            return f"{found.faults.any(axis=1).sum()} of {VECTORS} vectors met a fault"
+        return None if np.array_equal(found.words, golden_words(self.image, vectors)) else "wrong results"

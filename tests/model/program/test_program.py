@@ -1,0 +1,290 @@
+"""Programs: what is refused, and what the transformations promise."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from skinny.model.errors import InputError
+from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight, attention_cost
+from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
+from skinny.model.run.golden import matrices, product, run
+
+#: y = x0·(3·x0 - x1 + 2)
+PLAIN = {
+    "width": 3,
+    "inputs": ("x0", "x1"),
+    "weights": (Fraction(3), Fraction(-1), Fraction(2)),
+    "forms": (Input(0), Weight(1), Linear(((0, 0), (1, 1)), 2)),
+    "code": Columns.of([2, 0], [1, 2], [1, 1], [0, 2]),
+    "outputs": (Output("y", 0, 2),),
+}
+
+
+def test_the_default_start_is_one_in_the_source():
+    program = Program(**PLAIN)
+    assert (program.start, program.derived) == ((0, 1, 0), (False, False, False))
+    assert run(program, Exact(), Exact().encode_all([[5, 4]])).outputs.tolist() == [[5 * (15 - 4 + 2)]]
+
+
+def code(**changes):
+    return replace(PLAIN["code"], **{name: np.array(column) for name, column in changes.items()})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 1, "start": (1,)}, "the width must be 2 to 255, not 1"),
+        ({"width": 256}, "the width must be 2 to 255, not 256"),
+        ({"start": (0, 1)}, "the start vector must have 3 entries, not 2"),
+        ({"contract": "dirty"}, "the contract must be in-place or clean, not 'dirty'"),
+        ({"derived": (True,)}, "every weight needs a 'derived' mark"),
+        ({"forms": (Input(2),)}, "form 0: input index 2 is past the end (2)"),
+        ({"forms": (Input(0), Weight(3))}, "form 1: weight index 3 is past the end (3)"),
+        ({"forms": (Weight(-1),)}, "form 0: weight index -1 is past the end (3)"),
+        ({"forms": (Linear(((0, 2),)),)}, "form 0: input index 2 is past the end (2)"),
+        ({"forms": (Linear(((3, 0),)),)}, "form 0: weight index 3 is past the end (3)"),
+        ({"forms": (Linear(((0, 0),), 3),)}, "form 0: weight index 3 is past the end (3)"),
+        ({"code": code(dst=[2])}, "the columns of the program differ in length"),
+        ({"code": code(dst=[2, 3])}, "instruction 1: register out of range (width 3)"),
+        ({"code": code(src=[7, 2])}, "instruction 0: register out of range (width 3)"),
+        ({"code": code(src=[1, 0])}, "instruction 1: dst = src"),
+        ({"code": code(sign=[0, 1])}, "instruction 0: sign is neither +1 nor -1"),
+        ({"code": code(sign=[1, -2])}, "instruction 1: sign is neither +1 nor -1"),
+        ({"code": code(form=[0, 3])}, "instruction 1: form index past the end"),
+        ({"code": code(form=[-1, 0])}, "instruction 0: form index past the end"),
+        ({"outputs": ()}, "a program needs at least one output"),
+        ({"outputs": (Output("y", 3, 2),)}, "output y: register out of range (width 3)"),
+        ({"outputs": (Output("y", 0, 3),)}, "output y: position 3 is out of order"),
+        ({"outputs": (Output("y", 0, 2), Output("z", 0, 1))}, "output z: position 1 is out of order"),
+        ({"outputs": (Output("y", 0, 2), Output("y", 1, 2))}, "the name 'y' is used twice"),
+        ({"inputs": ("a", "a")}, "the name 'a' is used twice"),
+    ],
+)
+def test_what_means_nothing_is_refused(change, message):
+    with pytest.raises(InputError) as caught:
+        Program(**PLAIN | change)
+    assert str(caught.value) == message
+
+
+def test_equality_is_of_everything_but_the_title():
+    program = Program(**PLAIN)
+    assert program == Program(**PLAIN, title="f")
+    assert program != Program(**PLAIN | {"code": code(sign=[1, -1])})
+    assert program != replace(program, start=(0, 1, 1))
+    assert program != "program"
+
+
+@pytest.mark.parametrize(
+    "ring",
+    [
+        *(Modular(1), Modular(7), Modular(64)),
+        *(FixedPoint(6, 2), FixedPoint(16, 8), FixedPoint(32, 31)),
+        *(PrimeField(3), PrimeField(2**31 - 1), Boolean(), Exact()),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_program_then_inverse_is_the_identity_bit_for_bit(random_program, ring, seed):
+    rng = np.random.default_rng(seed)
+    fixed = isinstance(ring, FixedPoint)
+    program = random_program(
+        rng, width=int(rng.integers(2, 7)), length=60, largest=1, denominators=(2, 4, 8) if fixed else (1,)
+    )
+
+    def anything(shape):
+        if isinstance(ring, Exact):
+            return ring.encode_all(rng.integers(-5, 5, shape))
+        top = 2 if ring == Boolean() else ring.p if isinstance(ring, PrimeField) else 1 << (ring.bits - 1)
+        low = -top if isinstance(ring, Modular | FixedPoint) else 0
+        return rng.integers(low, top - 1, shape, endpoint=True).astype(ring.element_dtype)
+
+    inputs, start = anything((70, len(program.inputs))), anything((70, program.width))
+    there = run(program, ring, inputs, start).registers
+    assert run(program.inverse(), ring, inputs, there).registers.tolist() == start.tolist()
+    round_trip = Program.concatenate([program, program.inverse()])
+    assert run(round_trip, ring, inputs, start).registers.tolist() == start.tolist()
+    assert there.tolist() != start.tolist()
+    assert program.inverse().inverse() == program
+
+
+@given(seed=st.integers(0, 1000))
+def test_transpose_has_the_transposed_matrix(random_program, seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, width=int(rng.integers(2, 6)), length=12)
+    x = Exact().encode_all(rng.integers(-3, 4, len(program.inputs)))
+    there = product(Exact(), matrices(program, Exact(), x))
+    back = product(Exact(), matrices(program.transpose(), Exact(), x))
+    assert back.tolist() == there.T.tolist()
+    assert program.transpose().start == tuple(int(r == program.outputs[0].register) for r in range(program.width))
+
+
+def commute(first, second, width):
+    """Whether two instructions commute with every pair of scalars: their matrices do with two independent ones."""
+    a, b = (np.eye(width, dtype=int) for _ in range(2))
+    a[first[1], first[0]] += 2
+    b[second[1], second[0]] += 3
+    return np.array_equal(a @ b, b @ a)
+
+
+@given(seed=st.integers(0, 1000))
+def test_levels_are_the_longest_chains_of_instructions_that_do_not_commute(random_program, seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, width=int(rng.integers(2, 7)), length=int(rng.integers(0, 25)))
+    steps = list(zip(program.code.dst.tolist(), program.code.src.tolist(), strict=True))
+    expected: list[int] = []
+    for position, step in enumerate(steps):
+        before = [expected[p] for p in range(position) if not commute(steps[p], step, program.width)]
+        expected.append(1 + max(before, default=0))
+    assert program.level_numbers().tolist() == expected
+    assert program.depth == max(expected, default=0)
+    levels = [level.tolist() for level in program.levels()]
+    assert levels == [[p for p, e in enumerate(expected) if e == n] for n in range(1, program.depth + 1)]
+    for level in levels:
+        assert all(commute(steps[p], steps[q], program.width) for p, q in itertools.combinations(level, 2))
+
+
+@given(seed=st.integers(0, 1000), count=st.integers(1, 9))
+def test_segments_run_in_order_are_the_program(random_program, seed, count):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, length=int(rng.integers(0, 40)))
+    inputs = rng.integers(-9, 9, (4, len(program.inputs)))
+    pieces = program.segments(count)
+    assert len(pieces) == count
+    registers = run(program, Modular(32), inputs).registers
+    state = np.broadcast_to(program.start, (4, program.width))
+    for piece in pieces:
+        state = run(piece, Modular(32), inputs, state).registers
+    assert np.array_equal(state, registers)
+    ends = np.cumsum([len(piece) for piece in pieces])[:-1]
+    forms = program.code.form.tolist()
+    for end in ends.tolist():
+        neighbours = 0 < end < len(program) and forms[end - 1] == forms[end]
+        assert not (neighbours and isinstance(program.forms[forms[end]], Linear))
+
+
+def test_segments_are_nearly_equal():
+    length = 1003
+    program = Program(
+        **PLAIN | {"code": Columns.of(*np.array([[0, 1, 1, 0]] * length).T), "outputs": (Output("y", 0, 0),)}
+    )
+    assert {len(piece) for piece in program.segments(10)} == {100, 101}
+
+
+def test_parts_are_the_programs_between_restarts(random_program):
+    rng = np.random.default_rng(1)
+    several = 0
+    for _ in range(50):
+        program = random_program(rng, length=20, restarts=True)
+        inputs = rng.integers(-9, 9, (3, len(program.inputs)))
+        parts = program.parts()
+        several += len(parts) > 1
+        assert not any(part.has_restart for part in parts)
+        assert [o.name for part in parts for o in part.outputs] == [o.name for o in program.outputs]
+        sent = np.concatenate([run(part, Modular(32), inputs).outputs for part in parts], axis=1)
+        assert np.array_equal(sent, run(program, Modular(32), inputs).outputs)
+    assert several > 10
+
+
+@pytest.mark.parametrize(
+    ("outputs", "restarts"),
+    [
+        ([Output("y", 0, 2)], False),
+        ([Output("y", 0, 2, True)], False),
+        ([Output("y", 0, 1, True)], True),
+        ([Output("y", 0, 1), Output("z", 0, 2, True)], False),
+        ([Output("y", 0, 2, True), Output("z", 0, 2)], True),
+    ],
+)
+def test_a_restart_counts_when_something_follows_it(outputs, restarts):
+    program = Program(**PLAIN | {"outputs": tuple(outputs)})
+    assert program.has_restart == restarts
+    if restarts:
+        for what, message in [
+            (program.inverse, "has no inverse; take its parts"),
+            (program.transpose, "has no transpose; take its parts"),
+            (lambda: program.segments(2), "cannot be cut; take its parts"),
+        ]:
+            with pytest.raises(InputError) as caught:
+                what()
+            assert str(caught.value) == f"a program that restarts between outputs {message}"
+
+
+def test_at_least_one_segment():
+    with pytest.raises(InputError) as caught:
+        Program(**PLAIN).segments(0)
+    assert str(caught.value) == "the number of segments must be at least 1, not 0"
+
+
+@given(seed=st.integers(0, 1000))
+def test_concatenation_matches_inputs_by_name(random_program, seed):
+    rng = np.random.default_rng(seed)
+    pieces = [random_program(rng, length=10) for _ in range(3)]
+    pieces[1] = replace(pieces[1], inputs=tuple(f"x{u + 1}" for u in range(len(pieces[1].inputs))))
+    whole = Program.concatenate(pieces)
+    values = {name: int(rng.integers(-9, 9)) for name in whole.inputs}
+    state = np.array(pieces[0].start)
+    for piece in pieces:
+        x = np.array([[values[name] for name in piece.inputs]])
+        state = run(piece, Modular(32), x, state).registers[0]
+    found = run(whole, Modular(32), np.array([list(values.values())]))
+    assert found.registers.tolist() == [state.tolist()]
+    assert found.outputs.tolist() == [[state[pieces[-1].outputs[0].register]]]
+    assert set(whole.inputs) == {name for piece in pieces for name in piece.inputs}
+    assert len(whole.forms) == len(set(whole.forms))
+
+
+def test_concatenation_promises_the_start_only():
+    program = Program(**PLAIN, contract="in-place")
+    assert Program.concatenate([program]).contract == "in-place"
+    assert Program.concatenate([program, program]).contract == "clean"
+    with pytest.raises(InputError, match=r"^there is nothing to concatenate$"):
+        Program.concatenate([])
+    with pytest.raises(InputError, match=r"^programs of different widths cannot be concatenated$"):
+        Program.concatenate([program, Program(**PLAIN | {"width": 4})])
+
+
+def test_a_given_weight_must_fit_and_a_derived_one_wraps():
+    weights = (Fraction(3), Fraction(-1), Fraction(300))
+    assert Program(**PLAIN | {"weights": weights}, derived=(False, False, True)).quantise(Modular(8)).tolist() == [
+        3,
+        -1,
+        44,
+    ]
+    with pytest.raises(InputError) as caught:
+        Program(**PLAIN | {"weights": weights}).quantise(Modular(8))
+    assert str(caught.value) == "weight w[2]: 300 does not fit modular:8 (-128 to 255)"
+    with pytest.raises(InputError) as caught:
+        Program(**PLAIN | {"weights": weights}, derived=(True,) * 3).quantise(FixedPoint(8, 0))
+    assert str(caught.value) == "weight w[2]: 300 does not fit fixed:8.0 (-128.0 to 127.0)"
+
+
+def test_attention_is_built_anew_or_changed_by_single_terms():
+    a, ab, abc = Linear(((0, 0),)), Linear(((0, 0), (1, 1))), Linear(((0, 0), (1, 1)), 2)
+    far = Linear(((2, 1),), 0)
+    assert [attention_cost(None, form) for form in (a, ab, abc)] == [1, 2, 3]
+    assert [attention_cost(ab, form) for form in (a, ab, abc, far)] == [1, 0, 1, 2]
+    forms = (Input(0), a, ab, far)
+    used = [1, 0, 1, 2, 3, 3, 0, 1]  # built 1, kept 0, one more 1, anew 2, kept 0, anew 1
+    length = len(used)
+    program = Program(
+        **PLAIN
+        | {
+            "forms": forms,
+            "code": Columns.of([0] * length, [1] * length, [1] * length, used),
+            "outputs": (Output("y", 0, length),),
+        }
+    )
+    assert program.attends() == 1 + 0 + 1 + 2 + 0 + 1
+    assert program.cycles == length + 5
+    assert sum(piece.attends() for piece in program.segments(1)) == 5
+    assert Program(**PLAIN | {"code": code(form=[0, 1])}).attends() == 0
+
+
+def test_a_term_listed_twice_takes_two_steps():
+    once, twice = Linear(((0, 0), (1, 1), (2, 2))), Linear(((0, 0), (0, 0), (1, 1), (2, 2)))
+    assert attention_cost(None, twice) == 4
+    assert attention_cost(twice, once) == attention_cost(once, twice) == 1

@@ -1,0 +1,301 @@
+"""2,000 random runs of the core against a model that was written from ``docs/isa.md`` alone: every pin of every cycle.
+
+The traffic of a run is made in closed loop with the model (a source sees the model's ``ready``), written down as rows
+of input pins, and played to the simulated core.
+"""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from skinny.model.machine.isa import CoreConfig
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.sim.simulators.play import INPUTS, OUTPUTS, Player
+
+spec = importlib.util.spec_from_file_location("independent", Path(__file__).with_name("independent.py"))
+page = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(page)
+
+RUNS, CYCLES = 2000, 300
+#: Ring, width, threads, depth, inputs, weights, FIFO, attention, check, guard. FIFOs are small, so that they fill.
+CORES = [
+    (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True),
+    (("fixed", 16, 8), 5, 3, 20, 3, 3, 4, True, True, False),
+    (("fixed", 8, 0), 4, 1, 30, 1, 1, 2, True, False, False),
+    (("modular", 5), 3, 2, 17, 1, 5, 2, True, True, False),
+    (("modular", 32), 4, 6, 11, 3, 7, 16, False, True, True),
+    (("fixed", 7, 6), 5, 5, 9, 6, 2, 8, True, False, False),
+    (("prime", 251), 3, 3, 13, 2, 5, 16, True, True, False),
+    (("prime", 8191), 4, 4, 10, 4, 3, 4, False, True, False),
+    (("prime", 13), 3, 1, 33, 3, 4, 8, True, True, False),
+    (("boolean", 64), 5, 2, 19, 5, 3, 16, True, True, False),
+    (("boolean", 1), 3, 1, 12, 3, 2, 4, False, False, False),
+]
+
+
+def name_of(core):
+    ring, width, threads = core[:3]
+    return f"{'-'.join(map(str, ring))}-w{width}-t{threads}"
+
+
+def config_of(core):
+    (kind, *parameters), width, threads, depth, inputs, weights, fifo, attention, check, guard = core
+    sizes = {"width": width, "threads": threads, "depth": depth, "inputs": inputs, "weights": weights, "fifo": fifo}
+    units = {"attention": attention, "check": check, "guard": guard}
+    if kind == "boolean":
+        return CoreConfig(Boolean(), lanes=parameters[0], **sizes, **units)
+    ring = {"fixed": FixedPoint, "modular": Modular, "prime": PrimeField}[kind]
+    return CoreConfig(ring(*parameters), **sizes, **units)
+
+
+class Traffic:
+    """The traffic of one run: random programs, vectors, loads, gaps, stalls and resets."""
+
+    def __init__(self, core, seed):
+        ring, width, threads, depth, inputs, weights, self.fifo, attention, check, _ = core
+        self.rng = rng = Random(seed)
+        self.model = page.Model(ring, width, threads, depth, inputs, weights, attention, check)
+        self.address_bits = max(self.model.address_bits)
+        self.load_bits = max(*self.model.data_bits, *self.model.settings_bits)
+        self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
+        self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
+        self.marked = rng.random() < 0.95  # whether programs mark their last output
+        self.script, self.mode = [], "free"
+
+    # Programs
+
+    def element(self):
+        rng, count = self.rng, self.model.elements
+        return rng.choice((0, 1, count // 2, count - 1)) % count if rng.random() < 0.3 else rng.randrange(count)
+
+    def encode(self, op, neg=None, flag=None, dst=None, src=None, u=None, k=None):
+        """A program word; fields that are not given are noise."""
+        word = at = 0
+        for size, value in zip(self.model.fields, (op, neg, flag, dst, src, u, k), strict=True):
+            word |= (self.rng.getrandbits(size) if value is None else value) << at
+            at += size
+        return word
+
+    def step(self, op, **fields):
+        """A well-formed word of operation ``op`` that reads no input past the end of the shortest vector."""
+        rng, model = self.rng, self.model
+        dst = rng.randrange(model.width)
+        if op <= 3:
+            fields |= {"dst": dst, "src": (dst + rng.randrange(1, model.width)) % model.width}
+        if op in (1, 4):
+            fields["u"] = rng.randrange(min(self.lengths))
+        if op in (2, 4, 5):
+            fields["k"] = rng.randrange(len(model.memories[page.WEIGHTS]))
+        return self.encode(op, **fields)
+
+    def other(self):
+        """A word that is no ``EMIT``, malformed now and then."""
+        rng, model = self.rng, self.model
+        while rng.random() < self.malformed:
+            word = self.encode(None)
+            if word & 7 != page.EMIT and model.decode(word)[-1]:
+                return word
+        return self.step(rng.choice(self.ops))
+
+    def emit(self, neg, flag=None):
+        """An ``EMIT``, malformed now and then where there are numbers without a register."""
+        width, every = self.model.width, 1 << page.bits(self.model.width)
+        bad = every > width and self.rng.random() < self.malformed
+        return self.encode(page.EMIT, neg, flag, self.rng.randrange(*((width, every) if bad else (0, width))))
+
+    def undone(self, room):
+        """At most ``room`` steps, and their inverse with a check. The accumulator is built anew for each use."""
+        rng, groups = self.rng, []
+        while True:
+            op = rng.choice([op for op in self.ops if op <= 3])
+            build = [self.step(rng.choice((4, 5)), flag=int(not n)) for n in range(rng.randint(1, 2) * (op == 3))]
+            room -= len(build) + 1
+            if room < 0:
+                break
+            groups.append((build, self.step(op, flag=0)))
+        there = [word for build, word in groups for word in (*build, word)]
+        back = [word for build, word in reversed(groups) for word in (*build, word ^ 8)]
+        if back and rng.random() < 0.2:
+            back[rng.randrange(len(back))] ^= 8
+        return there, [*back, self.encode(page.CHECK)]
+
+    def program(self):
+        """A program, whose last ``EMIT`` alone has ``neg``, and the settings that go with it."""
+        rng, model = self.rng, self.model
+        self.malformed = rng.choice((0, 0, 0, 0.1, 0.3))
+        most = self.fifo // model.threads
+        outputs = rng.randint(1, min(most, model.depth, rng.choice((1, 2, most))))
+        room = min(model.depth, rng.choice((outputs, 8, max(4, 60 // model.threads)))) - outputs
+        emits = [self.emit(0) for _ in range(outputs - 1)]
+        if model.check and room > 2 and rng.random() < 0.4:
+            there, back = self.undone((room - 1) // 2)
+            words = [*there, *(word & ~16 for word in emits), *back]
+            tail = 0
+        else:
+            room = max(0, room)
+            tail = rng.randint(0, room) if rng.random() < 0.3 else 0
+            words = emits + [self.other() for _ in range(room - tail)]
+            rng.shuffle(words)
+        self.words = [*words, self.emit(int(self.marked)), *(self.other() for _ in range(tail))]
+        self.end, self.outputs = len(words), outputs
+        return [
+            *((page.PROGRAM, address, word) for address, word in enumerate(self.words)),
+            (page.SETTINGS, page.LAST_WORD, len(self.words) - 1),
+            (page.SETTINGS, page.BATCHES, self.batches()),
+        ]
+
+    def batches(self):
+        """Batches whose results fit the FIFO, or fewer."""
+        most = min(7, self.fifo // (self.model.threads * self.outputs))
+        return self.rng.choice((most, most, self.rng.randint(1, most)))
+
+    # Loads
+
+    def load_all(self):
+        """Everything, in any order; before a vector may be offered its length must be known."""
+        rng, model = self.rng, self.model
+        script = self.program()
+        script += [(page.WEIGHTS, n, self.element()) for n in range(len(model.memories[page.WEIGHTS]))]
+        script += [(page.START, n, self.element()) for n in range(model.width)]
+        script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
+        rng.shuffle(script)
+        if rng.random() < 0.5:
+            script.sort(key=lambda item: item[:2] == (page.SETTINGS, page.LAST_INPUT))
+        self.script, self.mode = script, rng.choice(("steady", "alone"))
+
+    def load_some(self):
+        """One of the loads in mid-stream. ``steady``: offered in every cycle, so that no batch starts before all is
+        written; ``alone``: no vector is offered meanwhile. Programs without a mark stay what they are."""
+        rng, model = self.rng, self.model
+        kind = rng.randrange(8 if self.marked else 3)
+        mode = "free"
+        if kind == 0:
+            script = [(page.WEIGHTS, rng.randrange(len(model.memories[page.WEIGHTS])), self.element())]
+        elif kind == 1:
+            script = [(page.START, rng.randrange(model.width), self.element())]
+        elif kind == 2:
+            at = rng.randrange(len(self.words))
+            if self.words[at] & 7 != page.EMIT:
+                self.words[at] = self.other()
+            elif at != self.end:
+                self.words[at] = self.emit(0)
+            script = [(page.PROGRAM, at, self.words[at])]
+        elif kind == 3:
+            script = [(page.SETTINGS, page.BATCHES, self.batches())]
+        elif kind == 4:
+            script = [(page.SETTINGS, page.LAST_WORD, rng.randint(self.end, len(self.words) - 1))]
+        else:
+            script = self.program()
+            mode = "steady" if model.waiting else rng.choice(("steady", "alone"))
+            if not model.vector and rng.random() < 0.7:
+                mode = "alone" if mode == "alone" else "steady alone"
+                script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
+            rng.shuffle(script)
+        self.script, self.mode = script, mode
+
+    # Cycles
+
+    def rows(self):
+        """Rows of input pins, and of the output pins that the model expects. The first is a reset."""
+        rng, model = self.rng, self.model
+        random, noise = rng.random, rng.getrandbits
+        settings = model.memories[page.SETTINGS]
+        resets = rng.choice((0, 0, 0, 0.005, 0.02))
+        loads = rng.choice((0, 0.005, 0.02))
+        reloads = rng.choice((0, 0.05, 0.3))  # while results wait
+        early = rng.choice((0, 0.1, 0.5))
+        left = 0
+        rows, expected = [], []
+        self.load_all()
+        for cycle in range(CYCLES):
+            if not left:
+                left = rng.randint(1, 60)
+                offers, takes, writes = (rng.choice((0, 0.1, 0.5, 0.9, 1, 1)) for _ in range(3))
+            left -= 1
+            load_ready = model.out[5]
+            if not self.script:
+                self.mode = "free"
+                if random() < (reloads if model.results and load_ready else loads):
+                    self.load_some()
+
+            reset = int(not cycle or random() < resets)
+            i_valid, i_data, i_last = 0, noise(model.bits), noise(1)
+            if random() < offers and settings[page.LAST_INPUT] is not None and "alone" not in self.mode:
+                i_valid, i_data = 1, self.element()
+                if len(model.vector) == settings[page.LAST_INPUT]:
+                    i_last = int(random() < early)
+
+            load_valid, space, address, data = 0, noise(2), noise(self.address_bits), noise(self.load_bits)
+            if self.script and not reset and ("steady" in self.mode or random() < max(writes, 0.1)):
+                load_valid = 1
+                space, low, value = self.script[-1]
+                size = model.settings_bits[low] if space == page.SETTINGS else model.data_bits[space]
+                address = address >> model.address_bits[space] << model.address_bits[space] | low
+                data = data >> size << size | value
+                if load_ready:
+                    self.script.pop()
+
+            row = (reset, i_valid, i_data, i_last, int(random() < takes), load_valid, space, address, data)
+            rows.append(row)
+            expected.append(model.step(row))
+        return np.array(rows, dtype=np.uint64), np.array(expected, dtype=np.uint64)
+
+
+def first_difference(expected, seen):
+    """Cycle, pin, expected and seen value of the first difference. Data pins mean nothing while their ``valid`` is low,
+    and nothing does in the first cycle, before the reset."""
+    seen = seen.copy()
+    seen[seen[:, OUTPUTS.index("o_valid")] == 0, OUTPUTS.index("o_data") : OUTPUTS.index("o_fault") + 1] = 0
+    seen[seen[:, OUTPUTS.index("retire_valid")] == 0, OUTPUTS.index("retire_thread") :] = 0
+    seen[0] = expected[0]
+    for cycle, pin in np.argwhere(expected != seen)[:1]:
+        return int(cycle), OUTPUTS[pin], int(expected[cycle, pin]), int(seen[cycle, pin])
+    return None
+
+
+@pytest.mark.parametrize("number", range(len(CORES)), ids=map(name_of, CORES))
+def test_every_pin_follows_the_page(number):
+    core = CORES[number]
+    player = Player(config_of(core))
+    for seed in range(number, RUNS, len(CORES)):
+        rows, expected = Traffic(core, seed).rows()
+        if found := first_difference(expected, player.play(rows)):
+            cycle, pin, want, got = found
+            pytest.fail(f"run {seed} of {core}: {pin} is {got} in cycle {cycle}, the page says {want}")
+
+
+def test_the_traffic_meets_everything():
+    met = Counter()
+    for seed in range(RUNS // 10):
+        rows, expected = Traffic(CORES[seed % len(CORES)], seed).rows()
+        pins = dict(zip((*INPUTS, *OUTPUTS), np.hstack([rows, expected]).T, strict=True))
+        op = np.where(pins["retire_valid"], pins["retire_op"], 8)
+        high = {name: pin == 1 for name, pin in pins.items()}
+        taken, written = high["o_valid"] & high["o_ready"], high["load_valid"] & high["load_ready"]
+        events = {
+            "reset while busy": high["rst"] & high["busy"],
+            "reset while a result waits": high["rst"] & high["o_valid"],
+            "word lost in a reset": high["rst"] & high["i_valid"] & high["i_ready"],
+            "word waits for a buffer": high["i_valid"] & ~high["i_ready"],
+            "result waits": high["o_valid"] & ~high["o_ready"],
+            "load waits": high["load_valid"] & ~high["load_ready"],
+            "write while a result waits": written & high["o_valid"] & ~high["o_ready"],
+            "write while a result is taken": written & taken,
+            "write clears the fault": written[:-1] & high["fault"][:-1] & ~high["fault"][1:],
+            "write leaves the fault": written[:-1] & high["fault"][:-1] & high["fault"][1:],
+            "last result with fault": taken & high["o_last"] & high["o_fault"],
+            "last result without fault": taken & high["o_last"] & ~high["o_fault"],
+            **{f"operation {n} with fault": (op == n) & high["retire_fault"] for n in range(8)},
+            **{f"operation {n} without fault": (op == n) & ~high["retire_fault"] for n in range(1, 8)},
+        }
+        met.update({name: int(cycles.sum()) for name, cycles in events.items()})
+    assert {name: count for name, count in met.items() if count < 20} == {}
+
+
+def test_rows_must_have_all_pins():
+    player = Player(config_of(CORES[-1]))
+    with pytest.raises(ValueError, match=r"rows must have 9 columns, not the shape \(4, 8\)"):
+        player.play(np.zeros((4, 8), dtype=np.uint64))

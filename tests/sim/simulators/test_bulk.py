@@ -1,0 +1,284 @@
+"""The verilated core retires in every cycle what the cycle model says."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.cycles import overhead
+from skinny.model.machine.isa import CoreConfig, Op
+from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.rings import FixedPoint, Modular, PrimeField
+from skinny.model.run import golden
+from skinny.sim.check.bench import Load, Reset, Run
+from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_stimulus, utilisation
+from skinny.sim.check.generate import random_program
+from skinny.sim.check.scenarios import load_steps, reset_steps
+from skinny.sim.simulators.bulk import BulkCore
+
+EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def runs(draw, config):
+    """A program, vectors as hardware words, and what source and sink do."""
+    inputs, weights = draw(st.integers(1, config.inputs)), draw(st.integers(1, config.weights))
+    words = st.integers(0, (1 << config.bits) - 1)
+    if isinstance(config.ring, PrimeField):
+        words = st.integers(0, config.ring.p - 1)
+    ks, us = st.integers(0, weights - 1), st.integers(0, inputs - 1)
+    scalars = [st.builds(Input, us), st.builds(Weight, ks)]
+    if config.attention:
+        pairs = st.lists(st.tuples(ks, us), max_size=3).map(tuple)
+        scalars.append(st.builds(Linear, pairs, st.none() | ks))
+    forms = draw(st.lists(st.one_of(scalars), min_size=1, max_size=6))
+    register = st.integers(0, config.width - 1)
+    step = st.tuples(register, register, st.sampled_from([1, -1]), st.integers(0, len(forms) - 1))
+    code = draw(st.lists(step.filter(lambda s: s[0] != s[1]), max_size=8))
+    places = sorted([*draw(st.lists(st.integers(0, len(code)), max_size=2)), len(code)])
+    program = Program(
+        width=config.width,
+        inputs=tuple(f"x{u}" for u in range(inputs)),
+        weights=(0,) * weights,
+        forms=tuple(forms),
+        code=Columns.of(*zip(*code, strict=True)) if code else Columns.empty(),
+        outputs=tuple(Output(f"y{n}", draw(register), at, draw(st.booleans())) for n, at in enumerate(places)),
+        start=tuple(draw(st.lists(st.integers(0, 1), min_size=config.width, max_size=config.width))),
+    )
+    image = dataclasses.replace(
+        assemble(program, config),
+        weights=np.array(draw(st.lists(words, min_size=weights, max_size=weights)), dtype=np.uint64),
+    )
+    sizes = draw(st.lists(st.integers(1, config.threads), min_size=1, max_size=4))
+    count = sum(sizes)
+    vectors = np.array(
+        draw(st.lists(words, min_size=count * inputs, max_size=count * inputs)), dtype=np.uint64
+    ).reshape(count, inputs)
+
+    def waits(length):
+        few = st.lists(st.integers(0, 60), min_size=length, max_size=length)
+        return draw(st.none() | few.map(lambda cycles: np.array(cycles, dtype=np.int64)))
+
+    plain = Stimulus(image, vectors, sizes)
+    return Stimulus(image, vectors, sizes, waits(vectors.size), waits(plain.results))
+
+
+@EXAMPLES
+@given(data=st.data())
+def test_any_program_matches(data, config, bulk, differs):
+    stimulus = data.draw(runs(config))
+    core = bulk(config)
+    core.load(stimulus.image)
+    assert differs(core, stimulus) is None
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["t1", "t2"])
+def test_the_shortest_programs_match(number, bulk, differs, make_image, make_vectors, rng, configs):
+    # Batches follow each other faster than an input buffer is released.
+    config = configs[number]
+    core = bulk(config)
+    image = make_image(rng, config, 0, inputs=1)
+    core.load(image)
+    assert differs(core, random_stimulus(rng, image, make_vectors(rng, image, 20), early=1)) is None
+
+
+@pytest.mark.parametrize(("idle", "stall"), list(itertools.product((0, 0.5), repeat=2)))
+def test_long_programs_match(config, bulk, differs, make_image, make_vectors, rng, idle, stall):
+    core = bulk(config)
+    image = make_image(rng, config, 14, outputs=3)
+    core.load(image)
+    assert differs(core, random_stimulus(rng, image, make_vectors(rng, image, 60), idle, stall, 0.3)) is None
+
+
+@pytest.mark.parametrize("ring", [Modular(4), FixedPoint(4, 2), PrimeField(13)], ids=repr)
+def test_every_pair_of_inputs(ring, bulk, differs, rng):
+    config = CoreConfig(ring, depth=64, inputs=2, weights=8)
+    core = bulk(config)
+    values = range(ring.p if isinstance(ring, PrimeField) else 16)
+    vectors = np.array(list(itertools.product(values, values)), dtype=np.uint64)
+    for _ in range(20):
+        image = assemble(random_program(rng, config, 20, inputs=2), config)
+        core.load(image)
+        assert differs(core, Stimulus.steady(image, vectors)) is None
+
+
+def test_results_are_the_golden_ones(config, bulk, make_image, make_vectors, rng):
+    # The cycle model is not asked here.
+    image = make_image(rng, config, 16, outputs=2)
+    core = bulk(config)
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 33))
+    found = outputs(stimulus, core.run(stimulus, trace=False))
+    batch = 33 * config.lanes if config.ring.name == "boolean" else 33
+    expected = golden.run(image.program, config.ring, config.unpack(stimulus.vectors, batch)).outputs
+    assert np.array_equal(config.unpack(found, batch), expected)
+
+
+def test_hundred_programs_in_one_simulation(bulk, differs, make_image, make_vectors, rng, main_config):
+    core = bulk(main_config)
+    for number in range(100):
+        if number % 10 == 0:
+            core.reset()
+        image = make_image(rng, main_config, int(rng.integers(1, 20)), outputs=int(rng.integers(1, 4)))
+        core.load(image)
+        assert differs(core, random_stimulus(rng, image, make_vectors(rng, image, 10), 0.2, 0.2, 0.2)) is None
+
+
+@pytest.mark.parametrize("rom", [False, True])
+def test_initial_contents(differs, make_image, make_vectors, rng, main_config, rom):
+    image = make_image(rng, main_config, 20, outputs=2)
+    core = BulkCore(main_config, image, rom=rom)
+    assert differs(core, random_stimulus(rng, image, make_vectors(rng, image, 20), 0.3, 0.3, 0.3)) is None
+
+
+def test_a_batch_takes_length_times_threads_and_a_constant(config, bulk, make_image, make_vectors, rng):
+    core = bulk(config)
+    for length in (1, 5, 15):
+        image = make_image(rng, config, length)
+        core.load(image)
+        record = core.run(Stimulus.steady(image, make_vectors(rng, image, config.threads)))
+        assert record.results["valid"][-1] - record.accepted[-1] == len(image) * config.threads + overhead(config)
+    assert overhead(config) == config.threads + 8
+
+
+def test_the_multiplier_works_in_every_cycle(rng, make_vectors, bulk):
+    config = CoreConfig(FixedPoint(16, 8), depth=256, inputs=8, weights=8, attention=False)
+    core = bulk(config)
+    image = assemble(random_program(rng, config, 200), config)
+    core.load(image)
+    record = core.run(Stimulus.steady(image, make_vectors(rng, image, 4 * 100)))
+    assert record.worked == 200 * 400
+    assert utilisation(record) >= 0.99
+    starts = record.trace["cycle"][(record.trace["pc"] == 0) & (record.trace["thread"] == 0)]
+    assert set(np.diff(starts)) == {len(image) * 4}
+
+
+def test_every_malformed_word_raises_fault_and_changes_nothing(bulk, make_image, make_vectors, rng, main_config):
+    core = bulk(main_config)
+    every = np.arange(1 << main_config.word_bits, dtype=np.uint64)
+    bad = rng.permutation(every[main_config.malformed(every)])
+    assert len(bad) > 1000
+    image = make_image(rng, main_config, 12)
+    vectors = make_vectors(rng, image, 4)
+    core.load(image)
+    clean = outputs(Stimulus.steady(image, vectors), core.run(Stimulus.steady(image, vectors)))
+    quiet = bad[main_config.decode(bad)["op"] != Op.EMIT]
+    for part in np.array_split(quiet, len(quiet) // 30):
+        words = np.concatenate([image.words[:5], part, image.words[5:]])
+        words = words[: main_config.depth]
+        mixed = dataclasses.replace(image, words=words, instructions=np.full(len(words), -1))
+        core.load(mixed)
+        stimulus = Stimulus.steady(mixed, vectors)
+        record = core.run(stimulus)
+        assert first_divergence(stimulus, expect(stimulus), record) is None
+        inserted = (record.trace["pc"] >= 5) & (record.trace["pc"] < 5 + len(part))
+        assert (record.trace["fault"] == inserted).all()
+        assert record.fault == record.trace["cycle"][inserted][0] + 1
+        assert np.array_equal(outputs(stimulus, record), clean)
+        assert record.results["fault"].all()
+
+
+def test_malformed_emits_keep_results_in_step(bulk, differs, make_image, make_vectors, rng, main_config):
+    core = bulk(main_config)
+    image = make_image(rng, main_config, 6, outputs=2)
+    words = image.words.copy()
+    at = int(np.flatnonzero(main_config.decode(words)["op"] == Op.EMIT)[0])
+    words[at] = main_config.encode(Op.EMIT, dst=3)
+    broken = dataclasses.replace(image, words=words)
+    core.load(broken)
+    assert differs(core, Stimulus.steady(broken, make_vectors(rng, image, 9))) is None
+    core.load(image)
+    assert differs(core, Stimulus.steady(image, make_vectors(rng, image, 9))) is None
+
+
+def test_fault_falls_with_a_load_and_with_reset(bulk, make_image, make_vectors, rng, main_config):
+    core = bulk(main_config)
+    image = make_image(rng, main_config, 6)
+    bad = dataclasses.replace(image, words=np.concatenate([[np.uint64(0)], image.words]))
+    vectors = make_vectors(rng, image, 4)
+    core.load(bad)
+    first = core.run(Stimulus.steady(bad, vectors)).fault
+    assert first > 0
+    assert core.run(Stimulus.steady(bad, vectors)).fault == 0
+    core.reset()
+    assert core.run(Stimulus.steady(bad, vectors)).fault == first
+    core.load(image)
+    assert core.run(Stimulus.steady(image, vectors)).fault == -1
+
+
+def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs):
+    # Of every ring, with and without the guard; reset and loading in between.
+    for config, number in itertools.product((each for each in configs if each.check), range(4)):
+        core = bulk(config)
+        if number % 2:
+            core.reset()
+        image = assemble(random_program(rng, config, 5, outputs=2), config, self_check=True)
+        core.load(image)
+        stimulus = random_stimulus(rng, image, make_vectors(rng, image, 2000), stall=0.1 * number, early=0.1)
+        record = core.run(stimulus, trace=False)
+        assert (record.fault, len(record.results), record.results["fault"].any()) == (-1, 3 * 2000, False)
+
+
+def test_resets_and_loads_in_the_middle_of_runs(config, bulk, make_image, make_vectors, rng):
+    for _ in range(3):
+        image, other = (make_image(rng, config, int(rng.integers(1, 20)), outputs=2) for _ in range(2))
+        vectors, after = (make_vectors(rng, each, 12) for each in (image, other))
+        list(bulk(config).do([*reset_steps(rng, image, vectors), *load_steps(rng, image, other, vectors, after)]))
+
+
+def test_a_reset_in_any_cycle(bulk, make_image, make_vectors, rng, configs):
+    for config in (each for each in configs if each.guard):
+        image = make_image(rng, config, 12)
+        stimuli = [random_stimulus(rng, image, make_vectors(rng, image, 8), 0.2, 0.2, 0.2) for _ in range(2)]
+        for cycles in range(0, 80, 2):
+            list(bulk(config).do([Load(image), Run(stimuli[0], cycles), Reset(), Run(stimuli[1])]))
+
+
+def test_what_is_cut_off_is_not_seen(bulk, make_image, make_vectors, rng, main_config):
+    # By hand: a word is offered in every cycle, a batch is 4 vectors of 4 words, and starts in cycle 17.
+    image = make_image(rng, main_config, 4)
+    core = bulk(main_config)
+    core.reset()
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 8))
+    for cycles, accepted, busy in ((0, 0, []), (1, 1, []), (17, 17, []), (18, 18, [17])):
+        record = core.run(stimulus, cycles=cycles)
+        core.reset()
+        assert (record.accepted.tolist(), record.busy.tolist()) == (list(range(accepted)), busy)
+        assert (len(record.results), len(record.trace)) == (0, 0)
+    first = int(expect(stimulus).results["valid"][0])
+    held = dataclasses.replace(stimulus, stalls=np.full(stimulus.results, 9))
+    record = core.run(held, cycles=first + 1)
+    assert record.results[["valid", "taken"]].tolist() == [(first, -1)]
+    core.reset()
+
+
+def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_config):
+    # A flip is noticed unless it hits a value that is replaced before anyone reads it; then nothing else changes.
+    core = BulkCore(main_config, public=True)
+    image = make_image(rng, main_config, 6, self_check=True)
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 4))
+    expected = expect(stimulus)
+    first = expected.trace["cycle"][0]
+    noticed = 0
+    for _ in range(300):
+        register = f"r{rng.integers(3)}_{rng.integers(4)}"
+        core.flip(register, int(rng.integers(16)), int(rng.integers(first, expected.cycles - 4 * 4)))
+        record = core.run(stimulus)
+        if record.fault >= 0:
+            noticed += 1
+        else:
+            assert first_divergence(stimulus, expected, record) is None
+        core.reset()
+    assert noticed > 200
+    assert first_divergence(stimulus, expected, core.run(stimulus)) is None
+
+
+def test_no_such_register(main_config):
+    core = BulkCore(main_config, public=True)
+    with pytest.raises(KeyError, match="there is no register 'r9_9' in"):
+        core.flip("r9_9", 0, 0)
