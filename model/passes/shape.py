@@ -8,16 +8,41 @@ associated; a sum of products is tried as separate blocks and as a telescope, an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from ..limits import check
 from .associate import associate, chain
 from .contracts import Affine, Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, form_size
 from .polynomial import Coefficient, Monomial, Polynomial, Table, magnitude
+from .rebalance import product_costs
 
-__all__ = ["Shaper"]
+__all__ = ["Shaper", "least_cost"]
 
 #: Above this many products in one sum the order of a telescope is not searched.
 TELESCOPE_SEARCH = 300
+#: Products of more factors are bounded by parts of this many.
+COUNTED = 2048
+
+
+def least_cost(table: Table, polynomial: Polynomial) -> int:
+    """A bound from below of what any expression of the polynomial costs under L or R, without making one: that of its
+    products of more than two factors, or of those inside one of its atoms, each factor a single variable."""
+    inside = [table.sums[atom - len(table.names)] for atom in table.atoms_inside(polynomial)]
+    return max(map(_products_cost, [polynomial, *inside]))
+
+
+def _products_cost(polynomial: Polynomial) -> int:
+    total = 0
+    for monomial in polynomial:
+        factors = sum(exponent for _, exponent in monomial)
+        if factors > 2:
+            total += _loose_costs()[min(factors, COUNTED)] * max(1, factors // COUNTED)
+    return total
+
+
+@cache
+def _loose_costs() -> list[int]:
+    return product_costs(COUNTED)[1].tolist()  # type: ignore[no-any-return]
 
 
 class Shaper:
