@@ -32,17 +32,16 @@ def least_cost(table: Table, polynomial: Polynomial) -> int:
 
 
 def _products_cost(polynomial: Polynomial) -> int:
-    total = 0
-    for monomial in polynomial:
-        factors = sum(exponent for _, exponent in monomial)
-        if factors > 2:
-            total += _loose_costs()[min(factors, COUNTED)] * max(1, factors // COUNTED)
-    return total
+    factors = [sum(exponent for _, exponent in monomial) for monomial in polynomial]
+    costs = _loose_costs(min(max(factors, default=0), COUNTED).bit_length())
+    return sum(costs[min(count, COUNTED)] * max(1, count // COUNTED) for count in factors if count > 2)
 
 
 @cache
-def _loose_costs() -> list[int]:
-    return product_costs(COUNTED)[1].tolist()  # type: ignore[no-any-return]
+def _loose_costs(bits: int) -> list[int]:
+    """What products of less than ``2^bits`` variables cost under L or R, by count."""
+    costs: list[int] = product_costs(1 << bits)[1].tolist()
+    return costs
 
 
 class Shaper:
