@@ -50,7 +50,7 @@ def exact_number(value: Number) -> Fraction:
 
 
 class Ring(ABC):
-    """Arithmetic on elements and lanes.
+    """Arithmetic on elements, one by one or packed into numpy words that hold a batch.
 
     ``is_ring`` says whether sums and products are associative and distributive bit for bit, that is,
     whether rearranged programs give identical results. ``bits`` is the hardware word (0: no hardware).
@@ -84,15 +84,15 @@ class Ring(ABC):
     def mul(self, a: Array, b: Array) -> Array: ...
 
     def accumulate(self, target: Array, scalar: Array, source: Array, sign: int, scratch: Array) -> None:
-        """One instruction on lanes, in place: ``target <- target ± scalar·source``."""
+        """One instruction on packed values, in place: ``target <- target ± scalar·source``."""
         product = self.mul(scalar, source)
         target[...] = self.add(target, product) if sign > 0 else self.sub(target, product)
 
     def pack(self, elements: Array) -> Array:
         return np.ascontiguousarray(elements, dtype=self.lane_dtype)
 
-    def unpack(self, lanes: Array, batch: int) -> Array:
-        return np.array(lanes, dtype=self.element_dtype)
+    def unpack(self, packed: Array, batch: int) -> Array:
+        return np.array(packed, dtype=self.element_dtype)
 
     def encode_all(self, values: Any) -> Array:
         """Elements of an array of Python numbers, of the same shape."""
@@ -109,9 +109,9 @@ class Ring(ABC):
             return self.decode(elements.item())  # type: ignore[return-value]
         return [self.decode_all(e) if elements.ndim > 1 else self.decode(e) for e in elements]
 
-    def constant(self, element: Any, lanes: int) -> Array:
-        """``element`` in every inference, as lanes."""
-        return self.pack(np.full(lanes, element, dtype=self.element_dtype))
+    def constant(self, element: Any, count: int) -> Array:
+        """``element`` for ``count`` inferences, packed."""
+        return self.pack(np.full(count, element, dtype=self.element_dtype))
 
     def __repr__(self) -> str:
         return self.name
@@ -159,9 +159,9 @@ class Modular(Ring):
     def pack(self, elements: Array) -> Array:
         return np.ascontiguousarray(elements).astype(np.int64).astype(self.lane_dtype)
 
-    def unpack(self, lanes: Array, batch: int) -> Array:
+    def unpack(self, packed: Array, batch: int) -> Array:
         shift = np.uint64(64 - self.bits)
-        return (lanes.astype(np.uint64) << shift).view(np.int64) >> np.int64(shift)
+        return (packed.astype(np.uint64) << shift).view(np.int64) >> np.int64(shift)
 
     def add(self, a: Array, b: Array) -> Array:
         return a + b
@@ -320,8 +320,8 @@ class Boolean(Ring):
         padded = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, pad)])
         return np.ascontiguousarray(padded).view(np.uint64)
 
-    def unpack(self, lanes: Array, batch: int) -> Array:
-        octets = np.ascontiguousarray(lanes).view(np.uint8)
+    def unpack(self, packed: Array, batch: int) -> Array:
+        octets = np.ascontiguousarray(packed).view(np.uint8)
         return np.unpackbits(octets, axis=-1, count=batch, bitorder="little")
 
     def add(self, a: Array, b: Array) -> Array:

@@ -18,7 +18,7 @@ from skinny.model.program.program import Input, Linear, Program, Weight
 from skinny.model.program.storage import write_file
 from skinny.model.program.text import scalar_texts
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
-from skinny.model.run.golden import input_lanes, scalars, trace_chunks
+from skinny.model.run.golden import packed_inputs, scalars, trace_chunks
 
 from .common import readable
 
@@ -85,7 +85,7 @@ def _data(answer: dict[str, Any], program: Program, ring: Ring, inputs: Array) -
         target = program.code.dst[steps - 1]
         for side in range(2):
             written[side] += plain_all(seen[steps - first, side, target], f"a register after step {first} or later")
-    value = scalars(program, ring, input_lanes(program, ring, inputs))
+    value = scalars(program, ring, packed_inputs(program, ring, inputs))
     forms = [np.broadcast_to(ring.unpack(value(number), 2), 2) for number in range(len(program.forms))]
     modulus = None
     if isinstance(ring, Modular | PrimeField | Boolean):

@@ -88,7 +88,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _described(status: Status) -> dict[str, Any]:
     device = status.device
-    names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "lanes", "guard")
+    names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,
@@ -116,7 +116,7 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> dict[
         for name, column in zip(image.outputs, values.T, strict=True)
     }
     # A vector of the Boolean ring holds many inferences; its fault is one of them all.
-    faulty = np.repeat(found.faults.any(axis=1), config.lanes if isinstance(ring, Boolean) else 1)[: len(elements)]
+    faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(ring, Boolean) else 1)[: len(elements)]
     return {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
 
 

@@ -168,7 +168,7 @@ def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = Fal
     program is part of the design, otherwise the design is empty and the test bench loads it."""
     config = image.config
     if isinstance(config.ring, Boolean):  # every lane of every word is compared
-        elements = np.pad(elements, [(0, -len(elements) % config.lanes), (0, 0)])
+        elements = np.pad(elements, [(0, -len(elements) % config.slices), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(run_image(image, elements))
     if image.self_check:  # a status word follows

@@ -13,7 +13,7 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth_boards.icebreaker import ICEBreakerPlatform
 from amaranth_boards.ulx3s import ULX3S_12F_Platform, ULX3S_25F_Platform, ULX3S_45F_Platform, ULX3S_85F_Platform
 from skinny.model.errors import InputError
-from skinny.model.link.wire import Device
+from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
 
 from .linked import LinkedCore
@@ -177,7 +177,7 @@ class BoardTop(Elaboratable):
     def __init__(self, board: Board, image: Image, clock: Clock, divisor: int):
         self.board = board
         self.clock = clock
-        self.device = Device(image.config, board.name, round(clock.frequency))
+        self.device = BoardInfo(image.config, board.name, round(clock.frequency))
         self.linked = LinkedCore(self.device, image, divisor, board.target)
 
     def elaborate(self, platform):

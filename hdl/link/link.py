@@ -8,7 +8,7 @@ from skinny.model.link.wire import (
     PATIENCE,
     REPLY_BIT,
     REQUEST,
-    Device,
+    BoardInfo,
     Flag,
     Kind,
     Reason,
@@ -32,7 +32,7 @@ class Link(wiring.Component):
 
     Parameters
     ----------
-    device : Device
+    device : BoardInfo
         What the board says of itself.
     seal : int
         Of what the core holds from the beginning; zero for nothing.
@@ -51,7 +51,7 @@ class Link(wiring.Component):
         High for a cycle: reset the core.
     """
 
-    def __init__(self, device: Device, seal: int):
+    def __init__(self, device: BoardInfo, seal: int):
         config = device.config
         self.device = device
         self.seal = seal

@@ -4,7 +4,7 @@ from amaranth import Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 from skinny.hdl.core.core import Core
-from skinny.model.link.wire import Device, seal
+from skinny.model.link.wire import BoardInfo, seal
 from skinny.model.machine.assemble import Image
 
 from .frames import FrameReceiver, FrameTransmitter
@@ -19,7 +19,7 @@ class LinkedCore(wiring.Component):
 
     Parameters
     ----------
-    device : Device
+    device : BoardInfo
         What the board says of itself, the configuration of the core included.
     image : Image or None
         What the core holds from the beginning.
@@ -36,7 +36,7 @@ class LinkedCore(wiring.Component):
         Of the core.
     """
 
-    def __init__(self, device: Device, image: Image | None, divisor: int, target: str = "generic"):
+    def __init__(self, device: BoardInfo, image: Image | None, divisor: int, target: str = "generic"):
         self.device = device
         self.image = image
         self.divisor = divisor

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.core.layout import result_layout
-from skinny.model.link.wire import REPLY, REQUEST, Device, Flag, Kind, word_bytes
+from skinny.model.link.wire import REPLY, REQUEST, BoardInfo, Flag, Kind, word_bytes
 
 __all__ = ["Replier", "fields_layout"]
 
@@ -39,7 +39,7 @@ class Replier(wiring.Component):
         For :class:`skinny.hdl.link.frames.FrameTransmitter`.
     """
 
-    def __init__(self, device: Device):
+    def __init__(self, device: BoardInfo):
         self.device = device
         super().__init__(
             {

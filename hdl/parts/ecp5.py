@@ -20,22 +20,22 @@ class ECP5BlockRAM(BlockRAM):
     of them has words are inferred."""
 
     def elaborate(self, platform):
-        lanes = next((lanes for lanes, words in SHAPES.items() if self.depth <= words), None)
-        if lanes is None:
+        width = next((width for width, words in SHAPES.items() if self.depth <= words), None)
+        if width is None:
             return super().elaborate(platform)
         m = Module()
-        for low in range(0, self.bits, lanes):
-            part = slice(low, min(low + lanes, self.bits))
-            self._add_block(m, part, lanes)
+        for low in range(0, self.bits, width):
+            part = slice(low, min(low + width, self.bits))
+            self._add_block(m, part, width)
         return m
 
-    def _add_block(self, m: Module, part: slice, lanes: int) -> None:
+    def _add_block(self, m: Module, part: slice, width: int) -> None:
         # The low bits of an address are those inside a word of 16 bits; for words of 18 bits the lowest two enable the
         # bytes that are written.
-        skip = 14 - (SHAPES[lanes].bit_length() - 1)
+        skip = 14 - (SHAPES[width].bit_length() - 1)
         spare = 14 - skip - len(self.addr)
         ports = {"i_CLKA": ClockSignal(), "i_CLKB": ClockSignal()}
-        bytes_written = Const(0b11 if lanes == 18 else 0, skip)
+        bytes_written = Const(0b11 if width == 18 else 0, skip)
         ports |= _bits("i_ADA", Cat(bytes_written, self.write_addr, Const(0, spare)))
         ports |= _bits("i_ADB", Cat(Const(0, skip), self.addr, Const(0, spare)))
         ports |= _bits("i_DIA", Cat(self.write_data[part], Const(0, 18 - (part.stop - part.start))))
@@ -44,7 +44,7 @@ class ECP5BlockRAM(BlockRAM):
         ports |= {"i_CEB": self.fetch, "i_WEB": 0, "i_OCEB": self.take, "i_RSTB": 0}
         ports |= {f"i_CS{port}{n}": 0 for port in "AB" for n in range(3)}
         mask = (1 << part.stop - part.start) - 1
-        rows = _rows([word >> part.start & mask for word in self.init], lanes)
+        rows = _rows([word >> part.start & mask for word in self.init], width)
         contents = {
             f"p_INITVAL_{number:02X}": Const(
                 sum(row << 20 * at for at, row in enumerate(rows[16 * number :][:16])), 320
@@ -53,8 +53,8 @@ class ECP5BlockRAM(BlockRAM):
         }
         m.submodules += Instance(
             "DP16KD",
-            p_DATA_WIDTH_A=lanes,
-            p_DATA_WIDTH_B=lanes,
+            p_DATA_WIDTH_A=width,
+            p_DATA_WIDTH_B=width,
             p_REGMODE_A="NOREG",
             p_REGMODE_B="OUTREG",
             p_WRITEMODE_A="NORMAL",
@@ -71,14 +71,14 @@ def _bits(port: str, value) -> dict:
     return {f"{port}{n}": bit for n, bit in enumerate(value)}
 
 
-def _rows(words: list[int], lanes: int) -> list[int]:
+def _rows(words: list[int], width: int) -> list[int]:
     """The contents of a block as rows of 18 bits. Words of 9 and 18 bits fill them; smaller ones leave bit 8 of each
     half, the parity, empty."""
-    step = 16 // lanes if lanes < 9 else 18 // lanes
+    step = 16 // width if width < 9 else 18 // width
     rows = [0] * ROWS
     for at, word in enumerate(words):
-        position = at % step * lanes
-        rows[at // step] |= word << (position + position // 8 if lanes < 9 else position)
+        position = at % step * width
+        rows[at // step] |= word << (position + position // 8 if width < 9 else position)
     return rows
 
 

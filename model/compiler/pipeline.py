@@ -34,7 +34,7 @@ from .passes.schedule import schedule
 from .passes.search import is_searchable, search
 from .passes.univariate import Simple, in_one_form, recurrence
 from .polynomial import Polynomial, Table
-from .shapes import Shaper
+from .shapes import Shaper, least_cost
 
 __all__ = ["PASSES", "Compilation", "compile_formula"]
 
@@ -67,6 +67,10 @@ LARGE = 1_000
 NEAR = 2.0
 #: The shortest drafts that are scheduled.
 SCHEDULED = 3
+#: Shapes are given up when the bound of their products, or their cost, both on three registers and restoring most of
+#: them, is this many times the limit: on 16 registers, clean, products were seen to take an eighth.
+WIDE_PRODUCTS = 16
+WIDE_SHAPES = 64
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -287,11 +291,14 @@ def _attempt(make: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | No
 
 def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
     """The polynomial as it stands; with attention also without its use, which can be better for small formulas."""
+    if least_cost(table, polynomial) > WIDE_PRODUCTS * current().length:
+        yield Candidate(source, CEILING, CEILING)
+        return
     modes = (True, False) if goal.attention and len(table.sums) <= LARGE else (goal.attention,)
     for attention in modes:
         options = (attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
         expression = Shaper(table, *options).shape(polynomial)
-        if expression.l > 64 * current().length:
+        if expression.l > WIDE_SHAPES * current().length:
             yield Candidate(source, CEILING, CEILING, expression)
         else:
             yield Candidate(source, expression.full(goal.words), predict(expression, goal.words), expression)

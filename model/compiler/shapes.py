@@ -8,17 +8,41 @@ associated; a sum of products is tried as separate blocks and as a telescope, an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from skinny.model.limits import check
 
 from .contracts import Affine, Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, form_size
 from .passes.associate import associate, chain
+from .passes.rebalance import product_costs
 from .polynomial import Coefficient, Monomial, Polynomial, Table, magnitude
 
-__all__ = ["Shaper"]
+__all__ = ["Shaper", "least_cost"]
 
 #: Above this many products in one sum the order of a telescope is not searched.
 TELESCOPE_SEARCH = 300
+#: Products of more factors are bounded by parts of this many.
+COUNTED = 2048
+
+
+def least_cost(table: Table, polynomial: Polynomial) -> int:
+    """A bound from below of what any expression of the polynomial costs under L or R, without making one: that of its
+    products of more than two factors, or of those inside one of its atoms, each factor a single variable."""
+    inside = [table.sums[atom - len(table.names)] for atom in table.atoms_inside(polynomial)]
+    return max(map(_products_cost, [polynomial, *inside]))
+
+
+def _products_cost(polynomial: Polynomial) -> int:
+    factors = [sum(exponent for _, exponent in monomial) for monomial in polynomial]
+    costs = _loose_costs(min(max(factors, default=0), COUNTED).bit_length())
+    return sum(costs[min(count, COUNTED)] * max(1, count // COUNTED) for count in factors if count > 2)
+
+
+@cache
+def _loose_costs(bits: int) -> list[int]:
+    """What products of less than ``2^bits`` variables cost under L or R, by count."""
+    costs: list[int] = product_costs(1 << bits)[1].tolist()
+    return costs
 
 
 class Shaper:

@@ -127,7 +127,7 @@ def postorder(*roots: Formula) -> Iterator[Formula]:
 
 
 def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
-    """The value of ``formula`` at lanes (or elements) ``values``, computed as written.
+    """The value of ``formula`` at ``values``, packed or single elements, computed as written.
 
     This is the independent reference for compiled programs: no rewriting, one operation a node.
     """

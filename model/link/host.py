@@ -18,11 +18,11 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import Words
 
-from .requests import Channel, ForgottenError, LinkError, Window
+from .requests import Channel, ForgottenError, LinkError, Requests
 from .wire import (
     PATIENCE,
     REQUEST,
-    Device,
+    BoardInfo,
     Flag,
     Kind,
     Reply,
@@ -50,7 +50,7 @@ SESSIONS = 1 << 8
 class Status(NamedTuple):
     """A board and what it is doing. ``seal`` is that of the image it holds, zero for none."""
 
-    device: Device
+    device: BoardInfo
     seal: int
     fault: bool
     busy: bool
@@ -81,31 +81,31 @@ class Host:
     def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 20) -> None:
         self.loads = 0
         self.recoveries = 0
-        self._window = Window(channel, seconds, attempts)
+        self._requests = Requests(channel, seconds, attempts)
         #: The session that the board named last.
         self._named: int | None = None
 
     @property
     def lost(self) -> int:
         """Requests and replies that were lost so far."""
-        return self._window.lost
+        return self._requests.lost
 
     def open(self) -> Status:
         """Begin a session: the core is reset, what it holds stays."""
         if self._named is None:
-            self._named = self._window.ask(Kind.STATUS).session
-        for _ in range(self._window.attempts):
-            self._window.session = (self._named + 1) % SESSIONS
-            reply = self._window.ask(Kind.OPEN)
+            self._named = self._requests.ask(Kind.STATUS).session
+        for _ in range(self._requests.attempts):
+            self._requests.session = (self._named + 1) % SESSIONS
+            reply = self._requests.ask(Kind.OPEN)
             self._named = reply.session
             # A session with words in it is that of another host.
-            if (reply.session, reply.accepted) == (self._window.session, 0):
+            if (reply.session, reply.accepted) == (self._requests.session, 0):
                 return self._describe(reply)
         raise LinkError("the board opens no session: another host may have it")
 
     def status(self) -> Status:
         """What the board says now. Needs no session and leaves one as it is."""
-        return self._describe(self._window.ask(Kind.STATUS))
+        return self._describe(self._requests.ask(Kind.STATUS))
 
     def load(self, image: Image, force: bool = False) -> None:
         """Put ``image`` into the core, unless it is there; with ``force`` in any case. Raises :exc:`InputError` if it
@@ -138,21 +138,21 @@ class Host:
 
     def _describe(self, reply: Reply) -> Status:
         size = REQUEST[Kind.SEAL]["seal"]
-        device = Device.parse(reply.payload[size:].decode("ascii", "replace"))
-        self._window.room = device.buffer
+        device = BoardInfo.parse(reply.payload[size:].decode("ascii", "replace"))
+        self._requests.room = device.buffer
         number = int.from_bytes(reply.payload[:size], "little")
         return Status(device, number, bool(reply.flags & Flag.FAULT), bool(reply.flags & Flag.BUSY))
 
     def _persist(self, work: Callable[[], T]) -> T:
         """``work``, from the beginning each time the board is reset meanwhile."""
-        for _ in range(self._window.attempts):
+        for _ in range(self._requests.attempts):
             try:
                 return work()
             except ForgottenError:
                 continue
         raise LinkError("the board was reset again and again")
 
-    def _load(self, image: Image, force: bool = False) -> Device:
+    def _load(self, image: Image, force: bool = False) -> BoardInfo:
         status = self.open()
         config = status.device.config
         if image.config != config:
@@ -167,30 +167,30 @@ class Host:
                 requests.append(({"space": int(space), "address": at}, payload))
         done = sent = losses = 0
         while done < len(requests):
-            while sent < len(requests) and self._window.send(Kind.LOAD, *requests[sent]):
+            while sent < len(requests) and self._requests.send(Kind.LOAD, *requests[sent]):
                 sent += 1
-            if self._window.receive() is not None:
+            if self._requests.receive() is not None:
                 done, losses = done + 1, 0
             else:
                 self._locate()
-                sent, losses = done, self._window.bear(losses)
-        self._window.ask(Kind.SEAL, seal=seal(image))
+                sent, losses = done, self._requests.bear(losses)
+        self._requests.ask(Kind.SEAL, seal=seal(image))
         self.loads += 1
         return status.device
 
     def _locate(self, got: int = 0) -> int:
         """How many words the core took, modulo ``POSITIONS``, when all that was sent before is done with or lost."""
         at = got % POSITIONS
-        return self._window.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
+        return self._requests.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
 
-    def _run(self, device: Device, image: Image, vectors: Words) -> Outputs:
+    def _run(self, device: BoardInfo, image: Image, vectors: Words) -> Outputs:
         config, size = image.config, word_bytes(image.config)
         order = _Order(config.threads, image.vector, image.emits, len(vectors))
         words = vectors.reshape(-1)
         results = np.zeros(order.results(len(words)), dtype=np.uint64)
         faults = np.zeros(len(results), dtype=np.bool_)
         # A long program has nothing to show for a while.
-        patience = self._window.attempts + len(image) * config.threads // PATIENCE
+        patience = self._requests.attempts + len(image) * config.threads // PATIENCE
         # Words that were sent and that the core took; results that were asked for and that are here.
         sent = accepted = asked = got = losses = 0
         busy = False
@@ -206,11 +206,11 @@ class Host:
                 fields = {name: value % POSITIONS for name, value in fields.items()} | {"count": count}
                 if end == sent and count == 0:
                     break
-                if not self._window.send(kind, fields, pack_words(words[sent:end], size)):
+                if not self._requests.send(kind, fields, pack_words(words[sent:end], size)):
                     break
                 sent, asked = end, asked + count
                 expected.append((sent, count))
-            reply = self._window.receive()
+            reply = self._requests.receive()
             wanted, count = expected.popleft()
             before = accepted, got
             if reply is not None and not (
@@ -218,7 +218,7 @@ class Host:
                 and (reply.accepted - accepted) % POSITIONS <= len(words) - accepted
             ):
                 # Words in pieces, more than were asked for, or a position where the core cannot be.
-                self._window.lose()
+                self._requests.lose()
                 reply = None
             if reply is not None:
                 found = unpack_words(reply.payload, size)
@@ -247,7 +247,7 @@ class Host:
         for _ in range(patience):
             # The board waits for a result only where the position is the right one.
             position = (words + (not busy)) % POSITIONS
-            reply = self._window.ask(Kind.EXCHANGE, position=position, taken=at, start=at, count=1)
+            reply = self._requests.ask(Kind.EXCHANGE, position=position, taken=at, start=at, count=1)
             if reply.payload:
                 raise _UpsetError("the core gives more results than there are")
             if reply.accepted != words % POSITIONS:

@@ -10,7 +10,7 @@ from skinny.model.errors import CheckError
 
 from .wire import REPLY_BIT, Deframer, Kind, Reason, Reply, frame, request
 
-__all__ = ["Channel", "ForgottenError", "LinkError", "Window"]
+__all__ = ["Channel", "ForgottenError", "LinkError", "Requests"]
 
 #: Bytes that may come without the reply that is waited for, before it is taken for lost.
 NOISE = 8 * 1024
@@ -34,7 +34,7 @@ class Channel(Protocol):
         ...
 
 
-class Window:
+class Requests:
     """Several requests at a time, answered in order.
 
     ``seconds`` is how long a reply may take, ``attempts`` how many losses in a row are borne, ``room`` how many bytes

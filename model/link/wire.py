@@ -27,8 +27,8 @@ __all__ = [
     "REPLY",
     "REPLY_BIT",
     "REQUEST",
+    "BoardInfo",
     "Deframer",
-    "Device",
     "Flag",
     "Kind",
     "Reason",
@@ -228,7 +228,7 @@ def seal(image: Image) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class Device:
+class BoardInfo:
     """A core behind a link: ``clock`` in Hz; ``results`` words are kept until the host has them; requests of ``buffer``
     bytes, one more each, may wait. Both are powers of two."""
 
@@ -255,7 +255,7 @@ class Device:
         return text
 
     @classmethod
-    def parse(cls, text: str) -> Device:
+    def parse(cls, text: str) -> BoardInfo:
         """The inverse of :meth:`text`."""
         words = text.split(" ")
         if words[:2] != ["skinny", str(VERSION)] or not text.isprintable():

@@ -21,13 +21,13 @@ from skinny.model.rings import Ring
 
 from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words
 
-__all__ = ["Image", "Load", "assemble", "disassemble", "fit_image"]
+__all__ = ["Image", "Write", "assemble", "disassemble", "fit_image"]
 
 
 Code = list[tuple[int, int, int, int]]
 
 
-class Load(NamedTuple):
+class Write(NamedTuple):
     """One write at the load port."""
 
     space: Space
@@ -91,7 +91,7 @@ class Image:
             Setting.BATCHES: self.batches,
         }
 
-    def loads(self) -> Iterator[Load]:
+    def loads(self) -> Iterator[Write]:
         """The writes that put the image into a core over its load port."""
         for space, words in (
             (Space.PROGRAM, self.words.tolist()),
@@ -100,9 +100,9 @@ class Image:
             (Space.START, self.start.tolist()),
         ):
             for address, data in enumerate(words):
-                yield Load(space, address, data)
+                yield Write(space, address, data)
         for setting, value in self.settings.items():
-            yield Load(Space.SETTINGS, int(setting), value)
+            yield Write(Space.SETTINGS, int(setting), value)
 
     def describe(self, address: int) -> str:
         """Word ``address`` for a message: what it does and which statement of the program it serves."""

@@ -28,7 +28,7 @@ __all__ = [
     "Loading",
     "Results",
     "Retirements",
-    "Schedule",
+    "Timetable",
     "batch_sizes",
     "busy_changes",
     "execute",
@@ -103,15 +103,15 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     if vectors.ndim != 2 or vectors.shape[1] != image.vector:
         raise InputError(f"the vectors must have the shape (vectors, {image.vector}), not {vectors.shape}")
     count = len(vectors)
-    zero = ring_lanes(config, np.zeros((1, 1), dtype=np.uint64))[0]
+    zero = packed_words(config, np.zeros((1, 1), dtype=np.uint64))[0]
     # Memory past the vector or the weights holds nothing that a program may use; it reads as zero.
     x = np.broadcast_to(zero, (config.inputs, count)).copy()
-    x[: image.vector] = ring_lanes(config, vectors.T)
+    x[: image.vector] = packed_words(config, vectors.T)
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
-    w[: len(image.weights)] = ring_lanes(config, image.weights[:, None])
-    start = ring_lanes(config, image.start[:, None])
+    w[: len(image.weights)] = packed_words(config, image.weights[:, None])
+    start = packed_words(config, image.start[:, None])
 
-    registers = np.broadcast_to(start if begin is None else ring_lanes(config, begin), (config.width, count)).copy()
+    registers = np.broadcast_to(start if begin is None else packed_words(config, begin), (config.width, count)).copy()
     s = np.broadcast_to(zero, (count,))
     values = np.broadcast_to(zero, (len(image), count)).copy()
     malformed = config.malformed(image.words)
@@ -132,21 +132,21 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
             if flag:
                 registers[...] = start
         elif op == Op.CHECK:
-            faults[p] = (lane_words(config, registers) != image.start[:, None]).any(axis=0)
-    return Execution(lane_words(config, values), faults)
+            faults[p] = (hardware_words(config, registers) != image.start[:, None]).any(axis=0)
+    return Execution(hardware_words(config, values), faults)
 
 
-def ring_lanes(config: CoreConfig, words: Words) -> Array:
+def packed_words(config: CoreConfig, words: Words) -> Array:
     """Hardware words in the type the ring computes with."""
     if isinstance(config.ring, Boolean):
         return words
     return config.ring.pack(config.unpack(words, len(words)))
 
 
-def lane_words(config: CoreConfig, lanes: Array) -> Words:
+def hardware_words(config: CoreConfig, packed: Array) -> Words:
     if isinstance(config.ring, Boolean):
-        return lanes & np.uint64((1 << config.bits) - 1)
-    return config.to_words(config.ring.unpack(lanes, lanes.shape[-1]))
+        return packed & np.uint64((1 << config.bits) - 1)
+    return config.to_words(config.ring.unpack(packed, packed.shape[-1]))
 
 
 class Retirements(NamedTuple):
@@ -212,7 +212,7 @@ def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycle
     return vector - np.repeat(first, size), vector, np.repeat(np.asarray(starts, dtype=np.int64), size)
 
 
-class Schedule(NamedTuple):
+class Timetable(NamedTuple):
     """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result; those
     in which ``busy`` changes, first to high; ``loaded`` of each word at the load port."""
 
@@ -263,7 +263,7 @@ def schedule(
     stalls: Sequence[int] | None = None,
     begin: int = 0,
     pauses: Sequence[int] = (),
-) -> Schedule:
+) -> Timetable:
     """When everything happens, from the first cycle ``begin`` after reset.
 
     ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
@@ -303,4 +303,4 @@ def schedule(
         ends.append(taken[-1] if taken else 0)
     loading.delay(NEVER, idle[-1] if idle else begin)
     columns = (accepted, starts, valid, taken, busy_changes(starts, idle), loading.loaded)
-    return Schedule(*(np.array(column, dtype=np.int64) for column in columns))
+    return Timetable(*(np.array(column, dtype=np.int64) for column in columns))

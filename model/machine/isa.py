@@ -2,7 +2,7 @@
 
 ``hdl`` builds its layouts from :attr:`CoreConfig.fields`, the assembler and the cycle model encode and decode with it.
 A *hardware word* is an element as unsigned bits: two's complement for signed rings, the residue for prime fields,
-and for ``Boolean`` one inference a bit (``lanes`` of them).
+and for ``Boolean`` one inference a bit (``slices`` of them).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class CoreConfig:
     """The size of a core.
 
     ``width`` registers, ``threads`` inferences in flight, ``depth`` program words, ``inputs`` words a vector at most,
-    ``weights`` at most, ``fifo`` result words (a power of two), ``lanes`` inferences a word of the Boolean ring.
+    ``weights`` at most, ``fifo`` result words (a power of two), ``slices`` inferences a word of the Boolean ring.
     ``attention`` and ``check`` say whether those units exist; without them their operations are unknown. ``guard``:
     upsets of memories and of control raise ``fault`` (``docs/faults.md``).
     """
@@ -95,7 +95,7 @@ class CoreConfig:
     attention: bool = True
     check: bool = True
     fifo: int = 64
-    lanes: int = 32
+    slices: int = 32
     guard: bool = False
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class CoreConfig:
             ("number of inputs", self.inputs, 1, 1 << 16),
             ("number of weights", self.weights, 1, 1 << 16),
             ("depth of the result FIFO", self.fifo, 2, 1 << 16),
-            ("number of lanes", self.lanes, 1, 64),
+            ("number of slices", self.slices, 1, 64),
         ):
             if not isinstance(given, int) or not least <= given <= most:
                 raise InputError(f"the {what} must be {least} to {most}, not {given!r}")
@@ -123,12 +123,12 @@ class CoreConfig:
     @property
     def bits(self) -> int:
         """Bits of a hardware word."""
-        return self.lanes if isinstance(self.ring, Boolean) else self.ring.bits
+        return self.slices if isinstance(self.ring, Boolean) else self.ring.bits
 
     @property
     def inferences(self) -> int:
         """Inferences of a vector of hardware words."""
-        return self.lanes if isinstance(self.ring, Boolean) else 1
+        return self.slices if isinstance(self.ring, Boolean) else 1
 
     @property
     def fields(self) -> dict[str, int]:
@@ -214,21 +214,21 @@ class CoreConfig:
 
     def pack(self, elements: Array) -> Words:
         """Inferences ``(batch, n)`` as vectors of hardware words ``(vectors, n)``: a vector each, or for ``Boolean``
-        ``lanes`` inferences a vector, the first in bit 0 (a last vector that is not full is filled with zeros)."""
+        ``slices`` inferences a vector, the first in bit 0 (a last vector that is not full is filled with zeros)."""
         if not isinstance(self.ring, Boolean):
             return self.to_words(elements)
         batch, count = elements.shape
-        padded = np.zeros((-batch % self.lanes + batch, count), dtype=np.uint64)
+        padded = np.zeros((-batch % self.slices + batch, count), dtype=np.uint64)
         padded[:batch] = elements
-        shifts = np.arange(self.lanes, dtype=np.uint64)[None, :, None]
-        packed: Words = np.bitwise_or.reduce(padded.reshape(-1, self.lanes, count) << shifts, axis=1)
+        shifts = np.arange(self.slices, dtype=np.uint64)[None, :, None]
+        packed: Words = np.bitwise_or.reduce(padded.reshape(-1, self.slices, count) << shifts, axis=1)
         return packed
 
     def unpack(self, words: Words, batch: int) -> Array:
         """Elements ``(batch, n)`` of vectors ``(vectors, n)``: the inverse of :meth:`pack`."""
         words = np.asarray(words, dtype=np.uint64)
         if isinstance(self.ring, Boolean):
-            shifts = np.arange(self.lanes, dtype=np.uint64)[None, :, None]
+            shifts = np.arange(self.slices, dtype=np.uint64)[None, :, None]
             spread = (words[:, None, :] >> shifts) & np.uint64(1)
             return spread.reshape(-1, words.shape[1])[:batch].astype(self.ring.element_dtype)
         if isinstance(self.ring, PrimeField):

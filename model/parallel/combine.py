@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine.assemble import Image
 from skinny.model.rings import Array, FixedPoint, Ring
-from skinny.model.run.golden import input_lanes, instructions, run, scalars
+from skinny.model.run.golden import instructions, packed_inputs, run, scalars
 
 from .segments import EngineImage
 
@@ -84,7 +84,7 @@ def distance(image: EngineImage, elements: Array) -> NDArray[np.float64]:
     assert isinstance(ring, FixedPoint)
     step = 2.0**-ring.frac
     incoming = [np.abs(state).sum(axis=1) * step for _, state in _lanes(image, elements)]
-    value = scalars(program, ring, input_lanes(program, ring, elements))
+    value = scalars(program, ring, packed_inputs(program, ring, elements))
     ends = np.cumsum([0, *(len(lane.program) for lane in image.lanes)]).tolist()
     owners = np.repeat(np.arange(len(image.lanes)), image.sent).tolist()
     out = np.zeros((len(elements), image.emits))

@@ -21,18 +21,17 @@ from skinny.model.machine.cycles import (
     Execution,
     Loading,
     Retirements,
-    Schedule,
+    Timetable,
     busy_changes,
     execute,
-    lane_words,
+    hardware_words,
+    packed_words,
     retire_delay,
     retirements,
-    ring_lanes,
     schedule,
     start_cycle,
 )
 from skinny.model.machine.isa import CoreConfig, Op, Words
-from skinny.model.rings import Boolean
 
 from .combine import fold_column
 from .segments import EngineImage
@@ -64,7 +63,7 @@ def lane_again(config: CoreConfig) -> int:
 class Prediction(NamedTuple):
     """Everything that happens: when, the retirements of each lane, and the result words in the order of ``o``."""
 
-    plan: Schedule
+    plan: Timetable
     retired: list[Retirements]
     data: Words
     last: Marks
@@ -132,13 +131,15 @@ def _fold(image: EngineImage, runs: Sequence[Execution]) -> tuple[Words, Marks]:
         emits = np.flatnonzero(config.decode(lane.words)["op"] == Op.EMIT)
         spread = width if number else 1
         met = np.logical_or.accumulate(execution.faults, axis=0)
-        vector = ring_lanes(config, np.array(state)) if number else None
+        vector = packed_words(config, np.array(state)) if number else None
         state = []
         for column, p in enumerate(emits):
             words = execution.values[p].reshape(-1, spread).T
             value = words[0]
             if vector is not None and column < image.folded[number]:
-                value = lane_words(config, fold_column(config.ring, vector, ring_lanes(config, words), sign)[None])[0]
+                value = hardware_words(
+                    config, fold_column(config.ring, vector, packed_words(config, words), sign)[None]
+                )[0]
             stained = stained | met[p].reshape(-1, spread).any(axis=1)
             if column < image.sent[number]:
                 data.append(value)
@@ -154,7 +155,7 @@ def plan(
     gaps: Sequence[int] | None = None,
     stalls: Sequence[int] | None = None,
     pauses: Sequence[int] = (),
-) -> Schedule:
+) -> Timetable:
     """When everything happens, from cycle 0 after reset, in a core or an engine; see :func:`.cycles.schedule`. An
     engine is busy until all lanes were read and what they sent is through the fold."""
     if isinstance(image, Image):
@@ -207,7 +208,7 @@ def plan(
         idle.append(max(starts[-1] + turns + retire_delay(config), before + push_delay(config)) + 1)
     loading.delay(NEVER, idle[-1] if idle else 0)
     columns = (accepted, starts, valid, taken, busy_changes(starts, idle), loading.loaded)
-    return Schedule(*(np.array(column, dtype=np.int64) for column in columns))
+    return Timetable(*(np.array(column, dtype=np.int64) for column in columns))
 
 
 def cycles_per_inference(image: Image | EngineImage) -> float:
@@ -215,4 +216,4 @@ def cycles_per_inference(image: Image | EngineImage) -> float:
     config = image.config
     starts = plan(image, [image.batch] * 16).starts
     vectors = 8 * image.batch
-    return float(starts[-1] - starts[-9]) / vectors / (config.lanes if isinstance(config.ring, Boolean) else 1)
+    return float(starts[-1] - starts[-9]) / vectors / config.inferences

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image, Load, assemble, fit_image
+from skinny.model.machine.assemble import Image, Write, assemble, fit_image
 from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, index_bits
 from skinny.model.program.program import Linear, Output, Program, attention_cost
 from skinny.model.rings import FixedPoint, Ring
@@ -156,14 +156,14 @@ class EngineImage:
         """The fold's settings in the order of their addresses: batches, then of each lane ``sent`` and ``folded``."""
         return [self.batches, *(n for pair in zip(self.sent, self.folded, strict=True) for n in pair)]
 
-    def loads(self) -> Iterator[Load]:
+    def loads(self) -> Iterator[Write]:
         """The writes that put the image into an engine over its load port."""
         bits = self.hardware.lane_bits
         for number, lane in enumerate(self.lanes):
             for item in lane.loads():
                 yield item._replace(address=item.address | number << bits)
         for address, value in enumerate(self.settings):
-            yield Load(Space.SETTINGS, address | len(self.lanes) << bits, value)
+            yield Write(Space.SETTINGS, address | len(self.lanes) << bits, value)
 
     def listing(self) -> str:
         """The listings of all lanes."""

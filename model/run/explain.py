@@ -163,8 +163,8 @@ def _order_shares(program: Program, ring: Ring, a: Array, b: Array) -> Shares:
         """Differences of elements, shape ``(outputs, batch)``, as Python numbers."""
         if not _wraps(ring):
             return _numbers(ring, later) - _numbers(ring, earlier)
-        lanes = ring.sub(ring.pack(later), ring.pack(earlier))
-        return ring.unpack(lanes, later.shape[1]).astype(object)
+        packed = ring.sub(ring.pack(later), ring.pack(earlier))
+        return ring.unpack(packed, later.shape[1]).astype(object)
 
     inputs = np.full((len(program.outputs), len(program.inputs)), 0, dtype=object)
     inputs[:, moved] = minus(sent[:, 1:], sent[:, :-1])

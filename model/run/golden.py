@@ -1,6 +1,6 @@
 """The golden run: what a program computes, bit for bit, on whole batches.
 
-Registers are rows of lanes with the batch as last axis, so an instruction is two numpy calls in place. Long
+Registers are rows of packed values with the batch as last axis, so an instruction is two numpy calls in place. Long
 batches are cut into blocks whose registers stay in the processor's cache.
 """
 
@@ -33,12 +33,12 @@ class Run(NamedTuple):
 
 
 def word(ring: Ring, element: Any) -> Array:
-    """``element`` in every inference, as one word that broadcasts over lanes."""
+    """``element`` in every inference, as one word that broadcasts over packed values."""
     return ring.constant(element, 64)[:1].copy()
 
 
-def scalars(program: Program, ring: Ring, lanes: Array, weights: Array | None = None) -> Callable[[int], Array]:
-    """The value of a form, by number, for inputs ``lanes`` of shape ``(inputs, words)``.
+def scalars(program: Program, ring: Ring, packed: Array, weights: Array | None = None) -> Callable[[int], Array]:
+    """The value of a form, by number, for ``packed`` inputs of shape ``(inputs, words)``.
 
     Each product of a linear form is rounded by the ring, sums wrap. Values are made when asked for and the last
     used are kept, within a bounded memory; a weight is one word that broadcasts. ``weights`` are the quantised
@@ -51,23 +51,23 @@ def scalars(program: Program, ring: Ring, lanes: Array, weights: Array | None = 
     def value(number: int) -> Array:
         match program.forms[number]:
             case Input(u):
-                row: Array = lanes[u]
+                row: Array = packed[u]
                 return row
             case Weight(k):
                 return weight(k)
             case Linear(terms, bias):
-                out = np.repeat(zero, lanes.shape[1])
+                out = np.repeat(zero, packed.shape[1])
                 scratch = np.empty_like(out)
                 for k, u in terms:
-                    ring.accumulate(out, weight(k), lanes[u], 1, scratch)
+                    ring.accumulate(out, weight(k), packed[u], 1, scratch)
                 return out if bias is None else ring.add(out, weight(bias))
 
-    kept: Callable[[int], Array] = lru_cache(max(8, KEPT // max(1 << 10, lanes.shape[1] * lanes.itemsize)))(value)
+    kept: Callable[[int], Array] = lru_cache(max(8, KEPT // max(1 << 10, packed.shape[1] * packed.itemsize)))(value)
     return kept
 
 
-def input_lanes(program: Program, ring: Ring, inputs: Array) -> Array:
-    """``inputs`` of shape ``(batch, inputs)`` as lanes of shape ``(inputs, words)``."""
+def packed_inputs(program: Program, ring: Ring, inputs: Array) -> Array:
+    """``inputs`` of shape ``(batch, inputs)`` packed, of shape ``(inputs, words)``."""
     if inputs.ndim != 2 or inputs.shape[1] != len(program.inputs):
         raise InputError(f"the inputs must have the shape (batch, {len(program.inputs)}), not {inputs.shape}")
     _expect_elements("inputs", inputs, ring)
@@ -75,7 +75,7 @@ def input_lanes(program: Program, ring: Ring, inputs: Array) -> Array:
 
 
 def start_lanes(program: Program, ring: Ring, batch: int, start: Array | None = None) -> Array:
-    """The registers before the first instruction, as new lanes of shape ``(width, words)``: the program's start
+    """The registers before the first instruction, packed anew, of shape ``(width, words)``: the program's start
     vector, or ``start`` of shape ``(width,)`` or ``(batch, width)``."""
     if start is None:
         start = np.empty(program.width, dtype=ring.element_dtype)
@@ -112,7 +112,7 @@ def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None)
     was taken from or later.
     """
     batch = len(inputs)
-    lanes = input_lanes(program, ring, inputs)
+    packed = packed_inputs(program, ring, inputs)
     begin = start_lanes(program, ring, batch, start)
     registers = begin.copy()
     sent = np.empty((len(program.outputs), registers.shape[1]), dtype=registers.dtype)
@@ -120,7 +120,7 @@ def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None)
     words = BLOCK // registers.itemsize
     for first in range(0, registers.shape[1], words):
         block = slice(first, first + words)
-        value = scalars(program, ring, lanes[:, block], weights)
+        value = scalars(program, ring, packed[:, block], weights)
         _run_block(program, ring, value, begin[:, block], registers[:, block], sent[:, block])
     return Run(ring.unpack(sent, batch).T, ring.unpack(registers, batch).T)
 
@@ -155,7 +155,7 @@ def trace_chunks(
     if not chunk >= 1:
         raise InputError(f"a piece of a trace must have at least 1 step, not {chunk}")
     batch = len(inputs)
-    value = scalars(program, ring, input_lanes(program, ring, inputs))
+    value = scalars(program, ring, packed_inputs(program, ring, inputs))
     begin = start_lanes(program, ring, batch, start)
     registers = begin.copy()
     scratch = np.empty_like(registers[0])
@@ -187,7 +187,7 @@ def matrices(program: Program, ring: Ring, x: Array) -> Array:
     if program.has_restart:
         raise InputError("a program that restarts between outputs is no matrix product; take its parts")
     code = program.code
-    value = scalars(program, ring, input_lanes(program, ring, x[None]))
+    value = scalars(program, ring, packed_inputs(program, ring, x[None]))
     used, place = np.unique(code.form, return_inverse=True)
     plus = np.empty((len(used), 1), dtype=ring.lane_dtype)
     for row, number in enumerate(used.tolist()):
@@ -202,7 +202,7 @@ def matrices(program: Program, ring: Ring, x: Array) -> Array:
 
 
 def _multiply(ring: Ring, a: Array, b: Array) -> Array:
-    """Matrix products of lanes, shape ``(…, width, width, words)``."""
+    """Matrix products of packed values, shape ``(…, width, width, words)``."""
     out = ring.mul(a[..., :, 0, None, :], b[..., 0, None, :, :])
     for k in range(1, a.shape[-2]):
         out = ring.add(out, ring.mul(a[..., :, k, None, :], b[..., k, None, :, :]))

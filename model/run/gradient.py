@@ -14,7 +14,7 @@ from skinny.model.errors import InputError
 from skinny.model.program.program import Input, Linear, Output, Program, Weight
 from skinny.model.rings import Array, FixedPoint, Ring
 
-from .golden import input_lanes, instructions, run, scalars, start_lanes, word
+from .golden import instructions, packed_inputs, run, scalars, start_lanes, word
 
 __all__ = ["Gradient", "gradient"]
 
@@ -38,9 +38,9 @@ def gradient(program: Program, ring: Ring, inputs: Array, output: str | None = N
         raise InputError(f"the rounding of {ring.name} has no derivative: use real")
     part = _up_to(program, output)
     batch = len(inputs)
-    lanes = input_lanes(part, ring, inputs)
+    packed = packed_inputs(part, ring, inputs)
     elements = part.quantise(ring)
-    value = scalars(part, ring, lanes, elements)
+    value = scalars(part, ring, packed, elements)
     weights = [word(ring, element) for element in elements]
     unit = word(ring, ring.embed(1))
 
@@ -66,7 +66,7 @@ def gradient(program: Program, ring: Ring, inputs: Array, output: str | None = N
             case Linear(terms, bias):
                 slope = ring.mul(registers[src], adjoint[dst])
                 for k, u in terms:
-                    ring.accumulate(by_weight[k], slope, lanes[u], sign, scratch)
+                    ring.accumulate(by_weight[k], slope, packed[u], sign, scratch)
                     ring.accumulate(by_input[u], slope, weights[k], sign, scratch)
                 if bias is not None:
                     ring.accumulate(by_weight[bias], slope, unit, sign, scratch)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
-from skinny.model.machine.assemble import Image, Load
+from skinny.model.machine.assemble import Image, Write
 from skinny.model.machine.isa import APPLIES, ATTENDS, Words
 from skinny.model.parallel.lane_cycles import predict
 from skinny.model.parallel.segments import EngineImage
@@ -69,7 +69,7 @@ class Stimulus:
     sizes: Sequence[int]
     gaps: NDArray[np.int64] | None = None
     stalls: NDArray[np.int64] | None = None
-    loads: Sequence[Load] = ()
+    loads: Sequence[Write] = ()
     pauses: NDArray[np.int64] | None = None
 
     @classmethod

@@ -60,7 +60,7 @@ def simulate_netlist(netlist: Netlist, image: Image | EngineImage, *, rom: bool 
     config = image.config
     rng = np.random.default_rng(1)
     batches = max(2, min(16, ENOUGH // (2 * len(image) * config.threads)))
-    rows = batches * config.threads * (config.lanes if isinstance(config.ring, Boolean) else 1)
+    rows = batches * config.threads * (config.slices if isinstance(config.ring, Boolean) else 1)
     vectors = config.pack(random_elements(rng, config.ring, (rows, image.vector)))
     steps: list[Step] = [Reset(), *([] if rom else [Load(image)])]
     steps += [Run(Stimulus.steady(image, vectors)), Run(random_stimulus(rng, image, vectors, 0.3, 0.3, 0.3))]

@@ -71,7 +71,7 @@ def draw_designs(seed: int, count: int, device: str, inferred: bool) -> list[Des
                 attention=bool(attention),
                 check=bool(check),
                 fifo=1 << int(rng.integers(4, 8)),
-                lanes=wide,
+                slices=wide,
             )
             if expected_cells(config, smallest).block_ram[-1] <= smallest.block_rams:
                 break

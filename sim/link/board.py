@@ -12,7 +12,7 @@ from pathlib import Path
 
 from skinny.hdl.export.export import to_verilog
 from skinny.hdl.link.linked import LinkedCore
-from skinny.model.link.wire import Device
+from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
 from skinny.sim.build import build_library
 from skinny.sim.simulators.state import State, expose, state_text
@@ -48,7 +48,7 @@ class SimulatedBoard:
 
     def __init__(
         self,
-        device: Device,
+        device: BoardInfo,
         image: Image | None = None,
         *,
         divisor: int = 4,

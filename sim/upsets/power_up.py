@@ -12,7 +12,7 @@ from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import CheckError
 from skinny.model.formula.parse import parse_formula
 from skinny.model.link.host import Host
-from skinny.model.link.wire import Device
+from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
 from skinny.model.parallel.segments import EngineImage, fit_lanes
 from skinny.model.rings import Ring
@@ -82,7 +82,7 @@ class _Board:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        self.board = SimulatedBoard(Device(image.config, "simulated", CLOCK), exposed=True)
+        self.board = SimulatedBoard(BoardInfo(image.config, "simulated", CLOCK), exposed=True)
 
     def attempt(self, rng: np.random.Generator) -> str | None:
         self.board.state.randomise(rng)

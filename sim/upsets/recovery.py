@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from skinny.model.errors import CheckError
 from skinny.model.link.host import Host
-from skinny.model.link.wire import Device
+from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
 from skinny.sim.check.generate import golden_words, random_vectors
 from skinny.sim.link.board import TOP, SimulatedBoard
@@ -38,7 +38,7 @@ def recover_board(image: Image, count: int, seed: int, progress: Callable[[int],
     flips, in turn in any cycle and in one in which the core runs. Nobody mends anything between the runs. ``progress``
     is told how many are done."""
     rng = np.random.default_rng(seed)
-    board = SimulatedBoard(Device(image.config, "simulated", CLOCK), exposed=True)
+    board = SimulatedBoard(BoardInfo(image.config, "simulated", CLOCK), exposed=True)
     elements = board.state.elements
     core = [number for number, element in enumerate(elements) if element.scope.startswith(CORE)]
     memories = [number for number in core if elements[number].words > 1]

@@ -7,9 +7,11 @@ import sys
 import pytest
 from skinny.model import limits
 from skinny.model.compiler import pipeline as compiler
+from skinny.model.compiler.passes.normalise import normalise
 from skinny.model.compiler.pipeline import compile_formula
+from skinny.model.compiler.shapes import Shaper, least_cost
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import CEILING, facts, variables
+from skinny.model.formula.formula import CEILING, facts, operations, variables
 from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import Limits, check, checked, current, parse_limits, watched
 
@@ -156,6 +158,8 @@ ENORMOUS = [
     (lets(5000, "a*a + z"), "astronomically many instructions, more than the limit"),
     ("(((x + 1)^99999 + 1)^99999 + 1)^99999", "astronomically many instructions, more than the limit"),
     ("(x + z)^99999", "the program would have 104,009,728 instructions, more than the limit 21,474,836"),
+    ("+".join(f"(x{k} + z)^99{k:03}" for k in range(100)), "astronomically many instructions, more than the limit"),
+    ("+".join(f"{k + 2}*x^{k}" for k in range(5000)), "astronomically many instructions, more than the limit"),
     ("(2^100000)^100000*x", DIGITS),
     ("2^13289*x", DIGITS),
     (f"{'9' * 4000}^100000*x", DIGITS),
@@ -284,3 +288,23 @@ def test_denominators_that_the_check_cannot_have_are_refused():
 def test_denominators_that_the_search_cannot_have_are_kept_from_it(prime):
     program = compile_formula(parse_formula(f"x*z/{prime} + x")).program
     assert any(weight.denominator == prime for weight in program.weights)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x^9",
+        "(x + z)^30",
+        "a*b*c + d*e*f*g",
+        "(a + b*c*d*e)^5*x",
+        "x^3000*z",
+        "(x + 1)^2100 + x^7",
+        "(a*b + c)*(d*e*f + g)",
+    ],
+)
+@pytest.mark.parametrize("attention", [True, False])
+def test_the_bound_of_a_cost_is_never_above_it(text, attention):
+    outputs = parse_formula(text)
+    table, polynomials = normalise(outputs, operations(*outputs.values()))
+    cost = Shaper(table, attention, True, True, True).shape(polynomials["y"]).l
+    assert 1 <= least_cost(table, polynomials["y"]) <= cost

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from skinny.model.link.host import Host
-from skinny.model.link.requests import Window
-from skinny.model.link.wire import Device, Kind, load_bytes, seal
+from skinny.model.link.requests import Requests
+from skinny.model.link.wire import BoardInfo, Kind, load_bytes, seal
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.text import loads
@@ -20,7 +20,7 @@ from skinny.model.rings import FixedPoint
 from skinny.scripts import host
 from skinny.sim.link.board import SimulatedBoard
 
-DEVICE = Device(CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6), "simulated", 24_000_000)
+DEVICE = BoardInfo(CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6), "simulated", 24_000_000)
 GUARDED = dataclasses.replace(DEVICE, config=dataclasses.replace(DEVICE.config, guard=True))
 
 
@@ -73,7 +73,7 @@ def test_load_run_info_reset(folder, skinny, answer, port):
     info = answer("host", port, "info")
     assert info["core"] == {
         **{"width": 3, "threads": 4, "depth": 64, "inputs": 5, "weights": 6},
-        **{"attention": True, "check": True, "fifo": 64, "lanes": 32, "guard": False},
+        **{"attention": True, "check": True, "fifo": 64, "slices": 32, "guard": False},
     }
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2")
     assert (code, err) == (0, "")
@@ -99,7 +99,7 @@ def test_a_self_checked_program_on_a_board_with_an_upset(folder, skinny, answer)
     image = assemble(loads(text), GUARDED.config, self_check=True)
 
     def break_word():
-        window = Window(board, 0.005, 20)
+        window = Requests(board, 0.005, 20)
         window.session = (window.ask(Kind.STATUS).session + 1) % 256
         window.ask(Kind.OPEN)
         window.send(Kind.LOAD, {"space": 0, "address": 0}, bytes(load_bytes(GUARDED.config)))

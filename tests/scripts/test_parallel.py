@@ -94,7 +94,7 @@ def test_picture(small_bench, answer, folder):
 
 
 def test_cells():
-    core = CoreConfig(Boolean(), lanes=4, threads=3, depth=16, inputs=4, weights=4, fifo=16, check=False)
+    core = CoreConfig(Boolean(), slices=4, threads=3, depth=16, inputs=4, weights=4, fifo=16, check=False)
     one, two = (bench_parallel.cells(hardware) for hardware in (core, EngineConfig(core, 2)))
     assert one["block_rams"] < two["block_rams"]
     assert 2 * one["luts"] < two["luts"]

@@ -25,8 +25,8 @@ CONFIGS = [
     CoreConfig(PrimeField((1 << 31) - 1), width=8, threads=2, **SMALL),
     CoreConfig(PrimeField(251), width=4, threads=4, attention=False, **SMALL),
     CoreConfig(PrimeField(65521), width=3, threads=3, **SMALL),
-    CoreConfig(Boolean(), width=3, threads=2, lanes=64, **SMALL),
-    CoreConfig(Boolean(), width=4, threads=4, lanes=1, attention=False, guard=True, **SMALL),
+    CoreConfig(Boolean(), width=3, threads=2, slices=64, **SMALL),
+    CoreConfig(Boolean(), width=4, threads=4, slices=1, attention=False, guard=True, **SMALL),
 ]
 MAIN = CONFIGS[3]
 
@@ -79,7 +79,7 @@ def make_vectors():
 
     def make(rng, image, count):
         config = image.config
-        rows = count * config.lanes if isinstance(config.ring, Boolean) else count
+        rows = count * config.slices if isinstance(config.ring, Boolean) else count
         return config.pack(random_elements(rng, config.ring, (rows, image.vector)))
 
     return make

@@ -23,7 +23,7 @@ CASES = {
     "fixed": (CoreConfig(FixedPoint(16, 8), depth=64, inputs=4, weights=8), False),
     "fixed-rom": (CoreConfig(FixedPoint(16, 8), depth=64, inputs=4, weights=8), True),
     "prime-t3": (CoreConfig(PrimeField(251), threads=3, depth=64, inputs=4, weights=8), False),
-    "boolean-rom": (CoreConfig(Boolean(), threads=2, depth=64, inputs=4, weights=8, lanes=64), True),
+    "boolean-rom": (CoreConfig(Boolean(), threads=2, depth=64, inputs=4, weights=8, slices=64), True),
 }
 
 

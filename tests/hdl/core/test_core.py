@@ -77,7 +77,7 @@ def test_random_words_run_as_the_model_says(bench, ring, threads):
     rng = np.random.default_rng(number)
     width, attention = SIZES[number % len(SIZES)]
     check = bool(number % 4)
-    config = CoreConfig(ring, width, threads, 64, 5, 6, attention, check, fifo=8 * 1 << threads.bit_length(), lanes=7)
+    config = CoreConfig(ring, width, threads, 64, 5, 6, attention, check, fifo=8 * 1 << threads.bit_length(), slices=7)
     image = bench.random_image(rng, config, 24)
     vectors = bench.random_words(rng, config, (3 * threads + (threads + 1) // 2, config.inputs))
     # Loading would make good what a check finds.

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.link.host import Host
 from skinny.model.link.requests import LinkError
-from skinny.model.link.wire import Deframer, Device, frame
+from skinny.model.link.wire import BoardInfo, Deframer, frame
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
 
-TEXT = Device(CoreConfig(FixedPoint(16, 8)), "x", 1).text().encode()
+TEXT = BoardInfo(CoreConfig(FixedPoint(16, 8)), "x", 1).text().encode()
 
 
 class Saying:

@@ -12,8 +12,8 @@ from skinny.model.formula.formula import variables
 from skinny.model.link.wire import (
     LEAST,
     MOST,
+    BoardInfo,
     Deframer,
-    Device,
     Flag,
     Kind,
     Reply,
@@ -99,8 +99,8 @@ def test_requests_and_replies_byte_for_byte():
 
 @pytest.mark.parametrize("ring", RINGS, ids=repr)
 def test_a_board_describes_itself(ring):
-    device = Device(CoreConfig(ring, width=4, threads=2, attention=False, lanes=64), "ulx3s-85f", 100_000_000, 256)
-    assert Device.parse(device.text()) == device
+    device = BoardInfo(CoreConfig(ring, width=4, threads=2, attention=False, slices=64), "ulx3s-85f", 100_000_000, 256)
+    assert BoardInfo.parse(device.text()) == device
 
 
 @pytest.mark.parametrize(
@@ -109,20 +109,32 @@ def test_a_board_describes_itself(ring):
         ("hello", r"the board does not speak this protocol \(version 1\): it says 'hello'"),
         ("skinny 2 board=x", "does not speak this protocol"),
         ("skinny 1 board=x", "describes itself in words unknown here"),
-        (Device(CoreConfig(Modular(8)), "x", 1).text() + " colour=red", "describes itself in words unknown here"),
-        (Device(CoreConfig(Modular(8)), "x", 1).text() + " garbage", "describes itself in words unknown here"),
-        (Device(CoreConfig(Modular(8)), "x", 1).text().replace("results=512", "results=0"), "a power of two, not 0"),
-        (Device(CoreConfig(Modular(8)), "x", 1).text().replace("buffer=1024", "buffer=-4"), "a power of two, not -4"),
+        (
+            BoardInfo(CoreConfig(Modular(8)), "x", 1).text() + " colour=red",
+            "describes itself in words unknown here",
+        ),
+        (
+            BoardInfo(CoreConfig(Modular(8)), "x", 1).text() + " garbage",
+            "describes itself in words unknown here",
+        ),
+        (
+            BoardInfo(CoreConfig(Modular(8)), "x", 1).text().replace("results=512", "results=0"),
+            "a power of two, not 0",
+        ),
+        (
+            BoardInfo(CoreConfig(Modular(8)), "x", 1).text().replace("buffer=1024", "buffer=-4"),
+            "a power of two, not -4",
+        ),
     ],
 )
 def test_descriptions_that_mean_nothing(text, message):
     with pytest.raises(InputError, match=message):
-        Device.parse(text)
+        BoardInfo.parse(text)
 
 
 def test_a_description_that_is_too_long():
     with pytest.raises(InputError, match="the description of the board is too long for a frame: skinny 1 board=xxx"):
-        Device(CoreConfig(Modular(8)), "x" * 200, 1).text()
+        BoardInfo(CoreConfig(Modular(8)), "x" * 200, 1).text()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8])

@@ -96,7 +96,7 @@ def test_bad_configurations(given, message):
 
 @pytest.mark.parametrize("ring", [*RINGS, FixedPoint(8, 7), Modular(32)], ids=repr)
 def test_elements_survive_packing(ring):
-    config = CoreConfig(ring, lanes=5)
+    config = CoreConfig(ring, slices=5)
     rng = np.random.default_rng(0)
     low, top = (0, ring.p) if isinstance(ring, PrimeField) else (-(1 << ring.bits - 1), 1 << ring.bits - 1)
     low, top = (0, 2) if isinstance(ring, Boolean) else (low, top)
@@ -108,7 +108,7 @@ def test_elements_survive_packing(ring):
 
 
 def test_boolean_constants_fill_the_word_and_inferences_are_bits():
-    config = CoreConfig(Boolean(), lanes=4)
+    config = CoreConfig(Boolean(), slices=4)
     assert config.to_words(np.array([0, 1])).tolist() == [0, 15]
     assert config.pack(np.array([[1], [0], [0], [1], [1]])).tolist() == [[9], [1]]
 

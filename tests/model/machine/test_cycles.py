@@ -45,7 +45,7 @@ def two_words(threads, fifo=64):
 def test_values_are_those_of_the_golden_run(random_program, ring, seed):
     rng = np.random.default_rng(seed)
     program = random_program(rng, width=3 + seed, length=40, largest=1 if ring.bits == 1 else 5, restarts=seed > 0)
-    config = CoreConfig.fit(program, ring, lanes=8)
+    config = CoreConfig.fit(program, ring, slices=8)
     image = assemble(program, config)
     inputs = random_elements(rng, ring, (40, len(program.inputs)))
     ran = execute(image, config.pack(inputs))

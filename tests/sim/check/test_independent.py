@@ -46,7 +46,7 @@ def config_of(core):
     sizes = {"width": width, "threads": threads, "depth": depth, "inputs": inputs, "weights": weights, "fifo": fifo}
     units = {"attention": attention, "check": check, "guard": guard}
     if kind == "boolean":
-        return CoreConfig(Boolean(), lanes=parameters[0], **sizes, **units)
+        return CoreConfig(Boolean(), slices=parameters[0], **sizes, **units)
     ring = {"fixed": FixedPoint, "modular": Modular, "prime": PrimeField}[kind]
     return CoreConfig(ring(*parameters), **sizes, **units)
 

@@ -52,7 +52,7 @@ def test_constant_bits_of_a_deep_rom_may_go_where_it_is_inferred():
 
 def test_a_column_of_one_bit_may_take_half():
     # Program 15 bits of 4096: seven columns of two blocks of 2048, and one bit in two blocks or, as yosys does, in one.
-    config = CoreConfig(Boolean(), width=4, threads=1, depth=4096, inputs=2, weights=32, fifo=32, lanes=10)
+    config = CoreConfig(Boolean(), width=4, threads=1, depth=4096, inputs=2, weights=32, fifo=32, slices=10)
     assert expected_cells(config, DEVICES["up5k"]).block_ram == range(14 + 1 + 3, 14 + 2 + 3 + 1)
 
 

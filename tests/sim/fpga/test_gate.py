@@ -22,7 +22,7 @@ CASES = [
     ("up5k", CoreConfig(PrimeField(127), threads=3, **SMALL)),
     ("hx8k", CoreConfig(PrimeField(13), threads=4, **SMALL)),
 ]
-INSIDE = ("up5k", CoreConfig(Boolean(), threads=1, lanes=4, **SMALL))
+INSIDE = ("up5k", CoreConfig(Boolean(), threads=1, slices=4, **SMALL))
 
 
 def netlist_of(name, config, image=None):

@@ -11,8 +11,8 @@ from skinny.model.link.requests import LinkError
 from skinny.model.link.wire import (
     MOST,
     PATIENCE,
+    BoardInfo,
     Deframer,
-    Device,
     Flag,
     Kind,
     Reason,
@@ -33,11 +33,11 @@ from skinny.sim.check.generate import random_program
 from skinny.sim.link.board import SimulatedBoard
 
 SIZES = {"depth": 64, "inputs": 5, "weights": 6}
-MAIN = Device(CoreConfig(FixedPoint(16, 8), **SIZES), "simulated", 24_000_000)
+MAIN = BoardInfo(CoreConfig(FixedPoint(16, 8), **SIZES), "simulated", 24_000_000)
 #: Words of many bytes, and memories so small that everything wraps round.
-SMALL = Device(CoreConfig(Boolean(), threads=3, lanes=64, **SIZES), "simulated", 24_000_000, results=16, buffer=512)
+SMALL = BoardInfo(CoreConfig(Boolean(), threads=3, slices=64, **SIZES), "simulated", 24_000_000, results=16, buffer=512)
 #: Programs that take longer than the board waits, with more results than it keeps.
-LONG = Device(
+LONG = BoardInfo(
     CoreConfig(PrimeField((1 << 31) - 1), threads=8, depth=1 << 14, inputs=5, weights=6),
     *("simulated", 24_000_000),
     results=8,
@@ -53,13 +53,13 @@ def image_of(rng, device, length=12, outputs=2, inputs=3):
 
 def vectors_of(rng, image, count):
     config = image.config
-    rows = count * config.lanes if isinstance(config.ring, Boolean) else count
+    rows = count * config.slices if isinstance(config.ring, Boolean) else count
     return config.pack(random_elements(rng, config.ring, (rows, image.vector)))
 
 
 def golden_words(image, vectors):
     config = image.config
-    rows = len(vectors) * config.lanes if isinstance(config.ring, Boolean) else len(vectors)
+    rows = len(vectors) * config.slices if isinstance(config.ring, Boolean) else len(vectors)
     return config.pack(golden.run(image.program, config.ring, config.unpack(vectors, rows)).outputs)
 
 

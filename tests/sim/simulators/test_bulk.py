@@ -112,7 +112,7 @@ def test_results_are_the_golden_ones(config, bulk, make_image, make_vectors, rng
     core.load(image)
     stimulus = Stimulus.steady(image, make_vectors(rng, image, 33))
     found = outputs(stimulus, core.run(stimulus, trace=False))
-    batch = 33 * config.lanes if config.ring.name == "boolean" else 33
+    batch = 33 * config.slices if config.ring.name == "boolean" else 33
     expected = golden.run(image.program, config.ring, config.unpack(stimulus.vectors, batch)).outputs
     assert np.array_equal(config.unpack(found, batch), expected)
 

@@ -59,7 +59,7 @@ def make_image(rng, engine, length, outputs=1, restart=True):
 
 def make_elements(rng, image, vectors):
     config = image.config
-    rows = vectors * config.lanes if isinstance(config.ring, Boolean) else vectors
+    rows = vectors * config.slices if isinstance(config.ring, Boolean) else vectors
     return random_elements(rng, config.ring, (rows, image.vector))
 
 

@@ -20,7 +20,7 @@ CONFIGS = [
     CoreConfig(Modular(32), threads=3, depth=8192, inputs=5, weights=2048),
     CoreConfig(PrimeField(8191), threads=6, depth=16384, **SMALL),
     CoreConfig(PrimeField(65521), width=8, threads=4, depth=64, inputs=4096, weights=6),
-    CoreConfig(Boolean(), threads=3, lanes=20, depth=64, **SMALL),
+    CoreConfig(Boolean(), threads=3, slices=20, depth=64, **SMALL),
 ]
 
 
@@ -55,7 +55,7 @@ def test_ecp5_core_passes_the_cocotb_bench(make_image, make_vectors, rng):
         (CoreConfig(Modular(19)), 8, 0),
         (CoreConfig(PrimeField(251), depth=2048), 6, 1),
         (CoreConfig(Modular(16), depth=64, inputs=4096), 4, 1),  # inputs are too many: inferred
-        (CoreConfig(Boolean(), lanes=8), 5, 0),
+        (CoreConfig(Boolean(), slices=8), 5, 0),
     ],
 )
 def test_how_many_cells(config, memories, multipliers):

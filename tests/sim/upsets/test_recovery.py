@@ -10,10 +10,10 @@ from skinny.hdl.core.guard import SettingsParity
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.formula import variables
 from skinny.model.link.host import Host
-from skinny.model.link.requests import ForgottenError, LinkError, Window
+from skinny.model.link.requests import ForgottenError, LinkError, Requests
 from skinny.model.link.wire import (
+    BoardInfo,
     Deframer,
-    Device,
     Flag,
     Kind,
     Reason,
@@ -31,7 +31,7 @@ from skinny.model.run import golden
 from skinny.sim.link.board import SimulatedBoard
 
 CONFIG = CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6, guard=True)
-DEVICE = Device(CONFIG, "simulated", 24_000_000)
+DEVICE = BoardInfo(CONFIG, "simulated", 24_000_000)
 SIZE = word_bytes(CONFIG)
 #: Simulated time that a reply may take. The board gives up after 2.7 ms of no progress.
 SECONDS = 0.005
@@ -87,7 +87,7 @@ def runs_right(rng, make_vectors):
 
 def opened(channel):
     """A window with the next session open."""
-    window = Window(channel, SECONDS, 20)
+    window = Requests(channel, SECONDS, 20)
     window.session = (window.ask(Kind.STATUS).session + 1) % 256
     window.ask(Kind.OPEN)
     return window
