@@ -17,7 +17,7 @@ __all__ = ["parse_ring"]
 
 
 def parse_ring(text: str) -> Ring:
-    """The ring with the name ``text``: ``modular:16``, ``fixed:16.8``, ``prime:8191``, ``boolean``, ``exact``, ``real``."""
+    """The ring with the name ``text``, like ``modular:16``, ``fixed:16.8``, ``prime:8191`` or ``boolean``."""
     kind, _, rest = text.partition(":")
     plain: dict[str, type[Boolean] | type[Exact] | type[Real]] = {"boolean": Boolean, "exact": Exact, "real": Real}
     if kind in plain and not rest:

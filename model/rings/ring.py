@@ -73,8 +73,8 @@ class Ring(ABC):
 
     @abstractmethod
     def accumulate(self, target: Array, scalar: Array, source: Array, sign: int, scratch: Array) -> None:
-        """One instruction on packed values, in place: ``target <- target ± scalar·source``; ``scratch`` has the shape of
-        ``target`` and is overwritten."""
+        """One instruction on packed values, in place: ``target <- target ± scalar·source``; ``scratch`` is an array
+        of the shape of ``target`` that is overwritten."""
 
     def pack(self, elements: Array) -> Array:
         """``elements`` in packed words, with the batch as last axis."""

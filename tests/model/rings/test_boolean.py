@@ -7,8 +7,6 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.rings import Boolean
 
-MERSENNE = (1 << 31) - 1
-
 
 def test_an_even_denominator_is_not_boolean():
     with pytest.raises(InputError) as caught:

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.rings import FixedPoint
 
-MERSENNE = (1 << 31) - 1
-
 
 @pytest.mark.parametrize(
     ("a", "b", "raw"), [(1, 8, 1), (-1, 8, 0), (3, 8, 2), (-3, 8, -1), (1, 7, 0), (-1, 9, -1), (127, 127, -16)]

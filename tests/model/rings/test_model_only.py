@@ -7,8 +7,6 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.rings import Exact, Real
 
-MERSENNE = (1 << 31) - 1
-
 
 def test_the_number_is_kept():
     assert Exact().encode(Fraction(1, 3)) == Fraction(1, 3)

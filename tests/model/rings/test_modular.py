@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from skinny.model.rings import Modular
 
-MERSENNE = (1 << 31) - 1
-
 
 def test_the_largest_products_are_right():
     top = -(1 << 63)

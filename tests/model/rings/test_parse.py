@@ -4,8 +4,6 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real, parse_ring
 
-MERSENNE = (1 << 31) - 1
-
 
 @pytest.mark.parametrize(
     ("text", "ring"),
