@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from skinny.model.errors import CheckError
-from skinny.model.program.storage import write_file
+from skinny.model.files import write_file
 
 from .common import add_command, note, print_json, print_table
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from skinny.model.bounds.bounds import bound, suggest
+from skinny.model.bounds.bounds import bound
+from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import InputError
 from skinny.model.program.storage import load
 from skinny.model.program.text import instruction_texts, scalar_texts

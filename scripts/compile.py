@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skinny.model.errors import InputError
+from skinny.model.files import read_text
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
-from skinny.model.program.storage import ending, read_text, save
+from skinny.model.program.storage import ending, save
 from skinny.model.program.text import dumps
 
 from .common import add_command, large, note, print_json, print_table

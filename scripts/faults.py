@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress, TaskID
 from skinny.model.errors import CheckError, InputError
+from skinny.model.files import write_file
 from skinny.model.machine.assemble import Image, fit_image
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.program import Program
-from skinny.model.program.storage import load, write_file
+from skinny.model.program.storage import load
 from skinny.model.rings import Ring, parse_ring
 
 from .common import add_command, note, print_json, print_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skinny.model.program.storage import write_file
+from skinny.model.files import write_file
 from skinny.sim.fpga.devices import find_device
 
 from .fpga_designs import CORE, FED, MINIMAL

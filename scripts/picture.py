@@ -8,9 +8,10 @@ from typing import Any
 
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import InputError
+from skinny.model.files import write_file
 from skinny.model.formula.formula import facts
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.storage import load, write_file
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import trace
 

@@ -16,13 +16,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 from skinny.hdl.core.core import Core
 from skinny.hdl.parallel.engine import ParallelEngine, component
+from skinny.model.files import write_folder
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.cycles import batch_sizes
 from skinny.model.machine.isa import Op, Setting, Space, index_bits
 from skinny.model.parallel.combine import run_image
 from skinny.model.parallel.lane_cycles import latency, plan
 from skinny.model.parallel.segments import EngineImage
-from skinny.model.program.storage import write_folder
 from skinny.model.rings import Array, Boolean
 
 from .testbench import bench_text

@@ -138,7 +138,7 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
         match node.kind:
             case "constant":
                 element = ring.embed(node.value)
-                batch = 1 if some is None else some.shape[-1] * (64 if ring.name == "boolean" else 1)
+                batch = 1 if some is None else some.shape[-1] * ring.inferences_per_word
                 results[id(node)] = ring.constant(element, batch)
             case "variable":
                 results[id(node)] = values[node.value]
@@ -149,7 +149,7 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
                     out = combine(out, arg)
                 results[id(node)] = out
             case "power":
-                out = ring.constant(ring.embed(1), args[0].shape[-1] * (64 if ring.name == "boolean" else 1))
+                out = ring.constant(ring.embed(1), args[0].shape[-1] * ring.inferences_per_word)
                 for bit in bin(node.value)[2:]:
                     out = ring.mul(out, out)
                     out = ring.mul(out, args[0]) if bit == "1" else out

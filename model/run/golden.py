@@ -34,7 +34,7 @@ class Run(NamedTuple):
 
 def word(ring: Ring, element: Any) -> Array:
     """``element`` in every inference, as one word that broadcasts over packed values."""
-    return ring.constant(element, 64)[:1].copy()
+    return ring.constant(element, ring.inferences_per_word)
 
 
 def scalars(program: Program, ring: Ring, packed: Array, weights: Array | None = None) -> Callable[[int], Array]:
@@ -189,7 +189,7 @@ def matrices(program: Program, ring: Ring, x: Array) -> Array:
     code = program.code
     value = scalars(program, ring, packed_inputs(program, ring, x[None]))
     used, place = np.unique(code.form, return_inverse=True)
-    plus = np.empty((len(used), 1), dtype=ring.lane_dtype)
+    plus = np.empty((len(used), 1), dtype=ring.packed_dtype)
     for row, number in enumerate(used.tolist()):
         plus[row] = value(number)
     minus = ring.sub(np.broadcast_to(word(ring, ring.embed(0)), plus.shape), plus)

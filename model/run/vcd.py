@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from skinny.model.errors import InputError
+from skinny.model.files import write_file
 from skinny.model.program.program import Program
-from skinny.model.program.storage import write_file
 from skinny.model.rings import Array, Ring
 
 __all__ = ["write_vcd"]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from amaranth.vendor import LatticeICE40Platform
 from skinny.hdl.link.board import Board, BoardTop, Clock, line_divisor
 from skinny.model.errors import CheckError, InputError
+from skinny.model.files import write_file
 from skinny.model.machine.assemble import Image
-from skinny.model.program.storage import write_file
 from skinny.model.rings import FixedPoint, Modular
 from skinny.sim.build import cached
 

@@ -13,10 +13,10 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, Pins, to_verilog
 from skinny.hdl.measure.scan import Harness
 from skinny.hdl.parallel.engine import ParallelEngine, component
+from skinny.model.files import write_folder
 from skinny.model.machine.assemble import Image
 from skinny.model.parallel.lane_cycles import cycles_per_inference
 from skinny.model.parallel.segments import EngineImage
-from skinny.model.program.storage import write_folder
 
 from .devices import Device
 from .expected import Expected, expect_fit, expected_cells

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
+from skinny.model.files import read_text, write_file
 from skinny.model.limits import Limits
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
-from skinny.model.program.storage import load, read_text, save, write_file
+from skinny.model.program.storage import load, save
 from skinny.model.program.text import dumps, loads
 
 TEXT = """\
