@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skinny.hdl.measure.bare import Bare
-from skinny.hdl.measure.scan import Harness
+from skinny.hdl.measure.scan import ScanWrapper
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
@@ -132,7 +132,7 @@ def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple
         synthesise(component, top, device, expected)
         for component, top in (
             (Bare(subject.ring, words, target), "bare"),
-            (Harness(Bare(subject.ring, words, target)), HARNESS),
+            (ScanWrapper(Bare(subject.ring, words, target)), HARNESS),
         )
     )
     return alone.cells, place(harnessed, device, seeds)

@@ -1,6 +1,6 @@
 """The core: a program from memory on a few registers and one multiplier that is never idle."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from skinny.hdl.parts.target import TARGETS
@@ -10,7 +10,7 @@ from skinny.model.parallel.segments import Lane
 
 from .datapath import Datapath
 from .decoder import Decoder
-from .guard import ControlTwin, SettingsParity
+from .guard import Guard
 from .inputs import InputBuffer
 from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
 from .results import ResultFIFO
@@ -160,55 +160,37 @@ class Core(wiring.Component):
         cleared = Signal()
         m.d.comb += cleared.eq(store.write & results.empty)
 
-        odd = Signal()
+        mismatch = Signal()
         if config.guard:
-            alarm = Signal()
-            guard_parity = Signal(reset_less=True)
-            guard_valid = Signal()
-            m.submodules.guard_control = twin = ControlTwin(config)
-            m.d.sync += [guard_parity.eq(store.word_parity), guard_valid.eq(f3_tag.valid)]
+            m.submodules.guard = guard = Guard(config, self.image, self.rom)
             m.d.comb += [
-                twin.accept.eq(self.i.valid & self.i.ready),
-                twin.last.eq(self.i.p.last),
-                twin.ready.eq(self.i.ready),
-                twin.room.eq(sequencer.room),
-                twin.hold.eq(sequencer.hold),
-                twin.last_word.eq(store.last_word),
-                twin.last_input.eq(store.last_input),
-                twin.pointers.eq(inputs.pointers),
-                twin.tag.eq(f1_tag),
-                twin.done.eq(f1_done),
-                results.alarm.eq(alarm),
+                guard.accept.eq(self.i.valid & self.i.ready),
+                guard.last.eq(self.i.p.last),
+                guard.ready.eq(self.i.ready),
+                guard.room.eq(sequencer.room),
+                guard.hold.eq(sequencer.hold),
+                guard.pointers.eq(inputs.pointers),
+                guard.tag.eq(f1_tag),
+                guard.done.eq(f1_done),
+                guard.write.eq(store.write),
+                guard.item.eq(store.item),
+                guard.start.eq(store.start),
+                guard.last_word.eq(store.last_word),
+                guard.last_input.eq(store.last_input),
+                guard.batches.eq(store.batches),
+                guard.word_tag.eq(f3_tag),
+                guard.word.eq(f3_word),
+                guard.word_parity.eq(store.word_parity),
+                guard.x.eq(inputs.x),
+                guard.x_parity.eq(inputs.x_parity),
+                guard.weight.eq(store.weight),
+                guard.weight_parity.eq(store.weight_parity),
+                guard.echo.eq(datapath.mismatch),
+                guard.numbering.eq(results.mismatch),
+                guard.cleared.eq(cleared),
+                results.alarm.eq(guard.alarm),
+                mismatch.eq(guard.mismatch),
             ]
-            # Memories are judged only when an instruction reads them, otherwise they may be written meanwhile, and
-            # inputs only of threads that have a vector: nothing was written for the others.
-            checks = [
-                twin.odd,
-                f3_tag.live & (f3_word.as_value().xor() ^ guard_parity),
-                guard_valid & (inputs.x.xor() ^ inputs.x_parity),
-                guard_valid & (store.weight.xor() ^ store.weight_parity),
-                datapath.odd,
-                results.odd,
-            ]
-            if not self.rom:  # otherwise the settings are no registers
-                m.submodules.guard_settings = settings = SettingsParity(config, self.image)
-                m.d.comb += [
-                    settings.write.eq(store.write),
-                    settings.item.eq(store.item),
-                    settings.start.eq(store.start),
-                    settings.last_word.eq(store.last_word),
-                    settings.last_input.eq(store.last_input),
-                    settings.batches.eq(store.batches),
-                ]
-                checks.append(settings.odd)
-            checks = Cat(checks)
-            guard_odd = Signal(len(checks))
-            m.d.comb += odd.eq(guard_odd.any())
-            # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.
-            with m.If(cleared):
-                m.d.sync += [guard_odd.eq(0), alarm.eq(0)]
-            with m.Else():
-                m.d.sync += [guard_odd.eq(checks), alarm.eq(alarm | odd)]
 
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
@@ -234,7 +216,7 @@ class Core(wiring.Component):
 
         with m.If(cleared):
             m.d.sync += self.fault.eq(0)
-        with m.Elif((self.retire.valid & self.retire.fault) | odd):
+        with m.Elif((self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
             m.d.comb += [

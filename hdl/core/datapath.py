@@ -13,7 +13,7 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.segments import Lane
 
 from .decoder import control_layout
-from .guard import Echo
+from .echo import Echo
 from .layout import RetireSignature, result_layout
 from .sequencer import tag_layout
 
@@ -49,7 +49,7 @@ class Datapath(wiring.Component):
         The word an ``EMIT`` sends, in the cycle it retires.
     live : Out(1)
         Some instruction of a batch is inside and will be in the next cycle.
-    odd : Out(1)
+    mismatch : Out(1)
         A word was sent that is not its register, a cycle ago; never without the guard.
     """
 
@@ -68,7 +68,7 @@ class Datapath(wiring.Component):
                 "push": Out(1),
                 "result": Out(result_layout(config)),
                 "live": Out(1),
-                "odd": Out(1),
+                "mismatch": Out(1),
             }
         )
 
@@ -117,7 +117,7 @@ class Datapath(wiring.Component):
                 echo.control.eq(controls[-1]),
                 echo.result.eq(unit.o),
                 Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
-                self.odd.eq(echo.odd),
+                self.mismatch.eq(echo.mismatch),
             ]
         return m
 

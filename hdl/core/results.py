@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import CoreConfig, index_bits
 
-from .guard import Numbering
 from .layout import result_layout
+from .numbering import Numbering
 
 __all__ = ["ResultFIFO"]
 
@@ -34,7 +34,7 @@ class ResultFIFO(wiring.Component):
         Something was loaded; words wait since before that.
     alarm : In(1)
         Every word is marked with ``fault``; for a core with the guard.
-    odd : Out(1)
+    mismatch : Out(1)
         The word at ``o`` is not the one that is due; never without the guard.
     """
 
@@ -51,7 +51,7 @@ class ResultFIFO(wiring.Component):
                 "loaded": In(1),
                 "old": Out(1),
                 "alarm": In(1),
-                "odd": Out(1),
+                "mismatch": Out(1),
             }
         )
 
@@ -74,7 +74,7 @@ class ResultFIFO(wiring.Component):
                 numbering.valid.eq(self.o.valid),
                 numbering.stored.eq(stored),
                 numbering.stored_seal.eq(seal),
-                self.odd.eq(numbering.odd),
+                self.mismatch.eq(numbering.mismatch),
             ]
         head = Signal(index_bits(self.config.fifo))
         tail = Signal.like(head)
@@ -92,7 +92,7 @@ class ResultFIFO(wiring.Component):
             memory.write_data.eq(word),
         ]
         if self.config.guard:
-            m.d.comb += self.o.p.fault.eq(stored.fault | self.odd | self.alarm)
+            m.d.comb += self.o.p.fault.eq(stored.fault | self.mismatch | self.alarm)
         with m.If(self.empty):
             m.d.sync += self.old.eq(0)
         with m.Elif(self.loaded):

@@ -152,12 +152,12 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
             "vectors": image.batch,
             "lane_offset": image.hardware.lane_bits,
             "lane_words": [len(lane) for lane in image.lanes],
-            "fold_settings": [
+            "combiner_settings": [
                 "batches",
-                *(f"{name}{n}" for n in range(len(image.lanes)) for name in ("sent", "folded")),
+                *(f"{name}{n}" for n in range(len(image.lanes)) for name in ("sent", "combined")),
             ],
             "meaning": "an address at load has the number of the lane above lane_offset bits; the number after the "
-            "last lane is the fold's, whose settings are listed in the order of their addresses",
+            "last lane is the combiner's, whose settings are listed in the order of their addresses",
         }
     return described
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, Pins, to_verilog
-from skinny.hdl.measure.scan import Harness
+from skinny.hdl.measure.scan import ScanWrapper
 from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.files import write_folder
 from skinny.model.machine.assemble import Image
@@ -149,7 +149,7 @@ def implement(
         return cycles
 
     with ThreadPoolExecutor(processors()) as pool:
-        harnessed = pool.submit(synthesise, Harness(design.core()), HARNESS, device, expected)
+        harnessed = pool.submit(synthesise, ScanWrapper(design.core()), HARNESS, device, expected)
         alone = pool.submit(synthesise, Pins(design.core(), retire=False), TOP, device, expected)
         for name, netlist in (("core", alone), ("harness", harnessed)):
             done(f"{name}: {netlist.result().cells.lut4:,} LUT4")

@@ -14,7 +14,7 @@ import numpy as np
 from amaranth import Shape
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.export.export import TOP, Pins
-from skinny.hdl.measure.scan import Harness
+from skinny.hdl.measure.scan import ScanWrapper
 from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField, Ring
@@ -109,7 +109,7 @@ def measure(design: Design, seeds: Sequence[int], *, alone: bool) -> dict[str, f
     """``lut4`` and ``ff`` of the core: of its netlist ``alone``, or, which spares a synthesis and is off by a LUT or
     two, of that in its harness less what the harness has; ``mhz`` is the median of the ``seeds``."""
     device, expected = design.device, design.expected()
-    harnessed = synthesise(Harness(design.core()), HARNESS, device, expected)
+    harnessed = synthesise(ScanWrapper(design.core()), HARNESS, device, expected)
     mhz = statistics.median(place_seed(harnessed, device, seed).frequency for seed in seeds)
     if alone:
         cells = synthesise(Pins(design.core(), retire=False), TOP, device, expected).cells

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from amaranth import Module
 from amaranth.sim import Simulator
-from skinny.hdl.core.guard import Echo, Numbering, SettingsParity
+from skinny.hdl.core.echo import Echo
+from skinny.hdl.core.numbering import Numbering
 from skinny.hdl.core.results import ResultFIFO
+from skinny.hdl.core.settings_parity import SettingsParity
 from skinny.model.machine.isa import CoreConfig, Setting, Space
 from skinny.model.rings import Modular
 
@@ -35,21 +37,21 @@ def test_numbered_words_are_odd_when_changed_lost_or_old():
             await ctx.tick()
         ctx.set(numbering.push, 0)
 
-        def odd(word, seal):
+        def mismatch(word, seal):
             ctx.set(numbering.stored, word)
             ctx.set(numbering.stored_seal, seal)
-            return ctx.get(numbering.odd)
+            return ctx.get(numbering.mismatch)
 
         for number, (word, seal) in enumerate(stored):
-            assert not odd(word, seal)
-            assert odd(word | {"data": word["data"] ^ 16}, seal)
-            assert odd(word | {"last": 1 - word["last"]}, seal)
-            assert odd(word | {"fault": 1}, seal)
-            assert odd(word, {"number": seal.number ^ 1, "parity": seal.parity})
+            assert not mismatch(word, seal)
+            assert mismatch(word | {"data": word["data"] ^ 16}, seal)
+            assert mismatch(word | {"last": 1 - word["last"]}, seal)
+            assert mismatch(word | {"fault": 1}, seal)
+            assert mismatch(word, {"number": seal.number ^ 1, "parity": seal.parity})
             for other in range(max(0, number - 15), min(40, number + 16)):
-                assert odd(*stored[other]) == (other != number)
+                assert mismatch(*stored[other]) == (other != number)
             ctx.set(numbering.valid, 0)
-            assert not odd(word, {"number": seal.number ^ 1, "parity": seal.parity})
+            assert not mismatch(word, {"number": seal.number ^ 1, "parity": seal.parity})
             ctx.set(numbering.valid, 1)
             ctx.set(numbering.pop, 1)
             await ctx.tick()
@@ -63,7 +65,7 @@ def test_memory_that_was_never_written_is_odd():
 
     async def bench(ctx):
         ctx.set(numbering.valid, 1)
-        assert ctx.get(numbering.odd)
+        assert ctx.get(numbering.mismatch)
 
     simulate(numbering, bench)
 
@@ -74,9 +76,9 @@ def test_the_fifo_marks_what_comes_after_an_alarm():
     async def bench(ctx):
         ctx.set(fifo.push, 1)
         await ctx.tick().repeat(3)
-        assert (ctx.get(fifo.o.valid), ctx.get(fifo.o.p.fault), ctx.get(fifo.odd)) == (1, 0, 0)
+        assert (ctx.get(fifo.o.valid), ctx.get(fifo.o.p.fault), ctx.get(fifo.mismatch)) == (1, 0, 0)
         ctx.set(fifo.alarm, 1)
-        assert (ctx.get(fifo.o.p.fault), ctx.get(fifo.odd)) == (1, 0)
+        assert (ctx.get(fifo.o.p.fault), ctx.get(fifo.mismatch)) == (1, 0)
 
     simulate(fifo, bench)
 
@@ -87,7 +89,7 @@ def test_settings_are_odd_when_one_bit_changes():
     rng = np.random.default_rng(1)
 
     async def bench(ctx):
-        assert not ctx.get(parity.odd)
+        assert not ctx.get(parity.mismatch)
         start = rng.integers(0, 256, 3).tolist()
         loads = [(Space.START, n, word) for n, word in enumerate(start)]
         loads += [(Space.SETTINGS, Setting[name.upper()], value) for name, value in values.items()]
@@ -102,18 +104,18 @@ def test_settings_are_odd_when_one_bit_changes():
             ctx.set(parity.start[n], word)
         for name, value in values.items():
             ctx.set(getattr(parity, name), value)
-        assert not ctx.get(parity.odd)
+        assert not ctx.get(parity.mismatch)
         for n, word in enumerate(start):
             for bit in range(8):
                 ctx.set(parity.start[n], word ^ 1 << bit)
-                assert ctx.get(parity.odd)
+                assert ctx.get(parity.mismatch)
             ctx.set(parity.start[n], word)
         for name, value in values.items():
             for bit in range(len(getattr(parity, name))):
                 ctx.set(getattr(parity, name), value ^ 1 << bit)
-                assert ctx.get(parity.odd)
+                assert ctx.get(parity.mismatch)
             ctx.set(getattr(parity, name), value)
-        assert not ctx.get(parity.odd)
+        assert not ctx.get(parity.mismatch)
 
     simulate(parity, bench)
 
@@ -127,21 +129,21 @@ def test_an_emit_must_send_its_register(register):
         for n, word in enumerate(words):
             ctx.set(echo.registers[n], word)
 
-        async def odd(result, push=1, bad=0, cleared=0):
+        async def mismatch(result, push=1, bad=0, cleared=0):
             ctx.set(echo.control.target, register)
             ctx.set(echo.push, push)
             ctx.set(echo.control.bad, bad)
             ctx.set(echo.cleared, cleared)
             ctx.set(echo.result, result)
             await ctx.tick()
-            return ctx.get(echo.odd)
+            return ctx.get(echo.mismatch)
 
-        assert not await odd(words[register])
+        assert not await mismatch(words[register])
         for bit in range(8):
             wrong = words[register] ^ 1 << bit
-            assert await odd(wrong)
-            assert not await odd(wrong, push=0)
-            assert not await odd(wrong, bad=1)
-            assert not await odd(wrong, cleared=1)
+            assert await mismatch(wrong)
+            assert not await mismatch(wrong, push=0)
+            assert not await mismatch(wrong, bad=1)
+            assert not await mismatch(wrong, cleared=1)
 
     simulate(echo, bench)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import Pins, to_verilog
-from skinny.hdl.parallel.combiner import Fold
+from skinny.hdl.parallel.combiner import Combiner
 from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.machine.cycles import hardware_words, packed_words
 from skinny.model.machine.isa import CoreConfig
@@ -92,11 +92,11 @@ def test_fold(bench, ring, threads):
         ],
     ]
     found = []
-    dut = Fold(config)
+    dut = Combiner(config)
 
     async def drive(ctx):
         ctx.set(dut.count, vectors - 1)
-        for port, values in ((dut.sent, (1, 3)), (dut.folded, (0, 2))):
+        for port, values in ((dut.sent, (1, 3)), (dut.combined, (0, 2))):
             for n, value in enumerate(values):
                 ctx.set(port[n], value)
         for cycle in range(400):

@@ -5,8 +5,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from skinny.hdl.core import core
-from skinny.hdl.core.guard import SettingsParity
+from skinny.hdl.core import guard
+from skinny.hdl.core.settings_parity import SettingsParity
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.formula import variables
 from skinny.model.link.host import Host
@@ -173,7 +173,7 @@ def test_a_broken_setting_is_seen_and_mended_by_loading(image, runs_right, monke
     # The board comes up with the parity of another number of batches; that setting is the last of an image.
     other = dataclasses.replace(image, outputs=("x", "y", "z"))
     assert (image.batches ^ other.batches).bit_count() % 2 == 1
-    monkeypatch.setattr(core, "SettingsParity", lambda config, _: SettingsParity(config, other))
+    monkeypatch.setattr(guard, "SettingsParity", lambda config, _: SettingsParity(config, other))
     host = Host(SimulatedBoard(DEVICE, image), seconds=SECONDS)
     assert host.status() == (DEVICE, 0, True, False)
     assert runs_right(host, image)
