@@ -15,8 +15,10 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.segments import EngineConfig, EngineImage, fit_lanes
 from skinny.model.program.program import Output, Program
 from skinny.model.rings import FixedPoint
-from skinny.sim.check.check import Stimulus, expect, first_divergence, random_elements
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect
+from skinny.sim.check.stimulus import Stimulus, random_elements
 from skinny.sim.fpga.devices import find_device
 from skinny.sim.fpga.synth import synthesise
 from skinny.sim.simulators.bulk import BulkCore

@@ -16,11 +16,13 @@ from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
 from skinny.sim.build import build_program
-from skinny.sim.check import bench
-from skinny.sim.check.bench import Load, Reset, Run
-from skinny.sim.check.check import Stimulus, expect, first_divergence, random_elements
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
-from skinny.sim.simulators import amaranth as amaranth_engine
+from skinny.sim.check.record import expect
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_elements
+from skinny.sim.simulators import amaranth as amaranth_simulator
+from skinny.sim.simulators import cocotb_runner
 from skinny.sim.simulators.bulk import BulkCore
 
 __all__ = ["bench_sim"]
@@ -103,9 +105,9 @@ def bench_sim(instructions: int = 200, vectors: int = 8000, repeats: int = 3) ->
             if (difference := first_divergence(stimulus, expected, record)) is not None:
                 raise CheckError(difference)
             rates[name].append(record.cycles / record.seconds)
-        (record,) = bench.run_steps(Core(config), [Reset(), Load(image), Run(few)])
+        (record,) = cocotb_runner.run_steps(Core(config), [ResetCore(), LoadImage(image), RunStimulus(few)])
         rates["cocotb"].append(record.cycles / record.seconds)
-    (record,) = amaranth_engine.run_steps(Core(config), [Reset(), Load(image), Run(few)])
+    (record,) = amaranth_simulator.run_steps(Core(config), [ResetCore(), LoadImage(image), RunStimulus(few)])
     best = {f"{name}_cycles_per_second": round(max(values)) for name, values in rates.items()}
     return {
         "instructions": instructions,

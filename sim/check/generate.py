@@ -1,4 +1,5 @@
-"""Random programs that use all a core has (every kind of scalar, several outputs, restarts), and vectors for them."""
+"""Random programs that use all parts of a core (every kind of scalar, several outputs, restarts), and vectors for
+them."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from skinny.model.parallel.segments import EngineImage
 from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint
 
-from .check import random_elements
+from .stimulus import random_elements
 
 __all__ = ["golden_words", "random_program", "random_vectors"]
 
@@ -59,6 +60,6 @@ def random_vectors(rng: np.random.Generator, image: Image | EngineImage, count: 
 
 
 def golden_words(image: Image | EngineImage, vectors: Words) -> Words:
-    """What the golden model makes of ``vectors``: hardware words of shape ``(vectors, outputs)``."""
+    """The outputs of the golden model for ``vectors``, as hardware words of shape ``(vectors, outputs)``."""
     config = image.config
     return config.pack(run_image(image, config.unpack(vectors, len(vectors) * config.inferences)))

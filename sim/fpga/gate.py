@@ -17,16 +17,17 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
 from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Boolean
-from skinny.sim.build import build_bench, missing_tools
-from skinny.sim.check.bench import Load, Reset, Run, Step, run_steps
-from skinny.sim.check.check import Stimulus, random_elements, random_stimulus
+from skinny.sim.build import build_testbench, missing_tools
+from skinny.sim.check.steps import CoreStep, LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_elements, random_stimulus
+from skinny.sim.simulators.cocotb_runner import run_steps
 
 from .devices import ICE40, Device
 from .expected import Expected
 from .synth import Netlist, synthesise
 from .tools import share
 
-__all__ = ["expect_gate_level", "gate_bench", "gate_netlist", "simulate_netlist"]
+__all__ = ["expect_gate_level", "gate_netlist", "gate_testbench", "simulate_netlist"]
 
 #: Cycles after which a simulation has shown enough; a second passes about ten thousand.
 ENOUGH = 20_000
@@ -45,13 +46,13 @@ def gate_netlist(core: Core | ParallelEngine, device: Device, expected: Expected
     return synthesise(Pins(core), TOP, device, expected)
 
 
-def gate_bench(netlist: Netlist) -> Path:
-    """The simulator of ``netlist``, for :func:`skinny.sim.check.bench.run_bench`."""
+def gate_testbench(netlist: Netlist) -> Path:
+    """The simulator of ``netlist``, for :func:`skinny.sim.simulators.cocotb_runner.run_testbench`."""
     cells = share("yosys") / "ice40" / "cells_sim.v"
     text = (netlist.folder / "netlist.v").read_text() + cells.read_text()
     # All wires of a flat netlist are in its top module, so only the ports are shown. Few cycles are simulated: to
     # compile quickly is worth more than to run fast.
-    return build_bench(text, netlist.top, ports=netlist.ports, level="-O0")
+    return build_testbench(text, netlist.top, ports=netlist.ports, level="-O0")
 
 
 def simulate_netlist(netlist: Netlist, image: Image | EngineImage, *, rom: bool = False) -> int:
@@ -62,6 +63,9 @@ def simulate_netlist(netlist: Netlist, image: Image | EngineImage, *, rom: bool 
     batches = max(2, min(16, ENOUGH // (2 * len(image) * config.threads)))
     rows = batches * config.threads * (config.slices if isinstance(config.ring, Boolean) else 1)
     vectors = config.pack(random_elements(rng, config.ring, (rows, image.vector)))
-    steps: list[Step] = [Reset(), *([] if rom else [Load(image)])]
-    steps += [Run(Stimulus.steady(image, vectors)), Run(random_stimulus(rng, image, vectors, 0.3, 0.3, 0.3))]
-    return sum(record.cycles for record in run_steps(gate_bench(netlist), steps))
+    steps: list[CoreStep] = [ResetCore(), *([] if rom else [LoadImage(image)])]
+    steps += [
+        RunStimulus(Stimulus.steady(image, vectors)),
+        RunStimulus(random_stimulus(rng, image, vectors, 0.3, 0.3, 0.3)),
+    ]
+    return sum(record.cycles for record in run_steps(gate_testbench(netlist), steps))

@@ -24,8 +24,10 @@ from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.segments import EngineConfig, EngineImage
 from skinny.sim.build import build_library
-from skinny.sim.check.bench import Load, Reset, Run, Step
-from skinny.sim.check.check import RESULT, RETIRE, WAITING, Record, Stimulus, expect, first_divergence
+from skinny.sim.check.divergence import first_divergence
+from skinny.sim.check.record import RESULT, RETIRE, WAITING, Record, expect
+from skinny.sim.check.steps import CoreStep, LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus
 
 __all__ = ["BulkCore", "harness", "load_columns"]
 
@@ -178,16 +180,16 @@ class BulkCore:
             seconds=seconds,
         )
 
-    def do(self, steps: Iterable[Step]) -> Iterator[Record]:
+    def do(self, steps: Iterable[CoreStep]) -> Iterator[Record]:
         """Do ``steps`` one after the other; what each run shows. The first difference to the cycle model is a
         :exc:`CheckError`."""
         for step in steps:
             match step:
-                case Reset():
+                case ResetCore():
                     self.reset()
-                case Load(image):
+                case LoadImage(image):
                     self.load(image)
-                case Run(stimulus, cycles):
+                case RunStimulus(stimulus, cycles):
                     record = self.run(stimulus, cycles=cycles)
                     expected = expect(stimulus, cycles=cycles)
                     if (difference := first_divergence(stimulus, expected, record)) is not None:

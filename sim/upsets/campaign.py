@@ -17,8 +17,9 @@ from skinny.model.machine.assemble import Image
 from skinny.model.machine.cycles import schedule
 from skinny.model.machine.isa import Op
 from skinny.sim.build import build_library
-from skinny.sim.check.check import Stimulus, expect
 from skinny.sim.check.generate import random_vectors
+from skinny.sim.check.record import expect
+from skinny.sim.check.stimulus import Stimulus
 from skinny.sim.simulators.bulk import BulkCore, harness, load_columns
 from skinny.sim.simulators.state import MEMORIES, Element, State, expose, state_text
 

@@ -17,8 +17,10 @@ from skinny.model.machine.assemble import Image
 from skinny.model.parallel.segments import EngineImage, fit_lanes
 from skinny.model.rings import Ring
 from skinny.sim.build import build_library
-from skinny.sim.check.check import expect, first_divergence, random_stimulus
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import golden_words, random_vectors
+from skinny.sim.check.record import expect
+from skinny.sim.check.stimulus import random_stimulus
 from skinny.sim.link.board import SimulatedBoard
 from skinny.sim.simulators.bulk import BulkCore, harness
 from skinny.sim.simulators.state import State, expose, state_text

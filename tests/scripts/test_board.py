@@ -86,15 +86,15 @@ def report(**changes):
         ),
         (
             {"log": "Warning: Driver-driver conflict for x"},
-            *(1, "check failed: synthesis lost part of the design (driver-driver conflict)"),
+            *(1, "check failed: synthesis of the icebreaker lost logic: Warning: Driver-driver conflict for x"),
         ),
         (
             {"report": report(ICESTORM_RAM=4)},
-            *(1, "check failed: synthesis lost part of the design: 4 block RAMs, at least 5 expected"),
+            *(1, "check failed: synthesis of the icebreaker has 4 block RAMs, not 5 to 30"),
         ),
         (
             {"report": report(ICESTORM_DSP=0)},
-            *(1, "check failed: synthesis lost part of the design: no multiplier"),
+            *(1, "check failed: synthesis of the icebreaker has 0 multiplier blocks, not 1 to 8"),
         ),
         (
             {"code": 1, "said": "ERROR: Unable to place cell, no BELs remaining of type ICESTORM_RAM"},

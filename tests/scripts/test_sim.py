@@ -109,7 +109,7 @@ def test_without_a_compiler(skinny, monkeypatch):
         (["--ring", "fixed:16.8", "--random", "1", "--threads", "17"], "the number of threads must be 1 to 16, not 17"),
         (
             ["--ring", "fixed:16.8", "--random", "1", "--engine", "bulk", "--vcd", "x.vcd"],
-            "the bulk engine writes no waveform: take --engine verilator",
+            "the bulk simulator writes no waveform: take verilator",
         ),
     ],
 )

@@ -7,8 +7,10 @@ import pytest
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.check.check import expect, first_divergence, random_elements
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect
+from skinny.sim.check.stimulus import random_elements
 from skinny.sim.simulators.bulk import BulkCore
 
 #: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard. Odd sizes leave room for

@@ -16,8 +16,8 @@ from skinny.model.machine.cycles import overhead
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 from skinny.sim.build import build_program
-from skinny.sim.check.check import random_elements
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.stimulus import random_elements
 
 CASES = {
     "fixed": (CoreConfig(FixedPoint(16, 8), depth=64, inputs=4, weights=8), False),

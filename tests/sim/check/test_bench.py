@@ -17,14 +17,17 @@ from skinny.hdl.core.results import ResultFIFO
 from skinny.hdl.core.store import Store
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.model.errors import CheckError, InputError
-from skinny.sim import ENGINES, build
-from skinny.sim.check import bench
-from skinny.sim.check.bench import Load, Reset, Run, run_bench
-from skinny.sim.check.check import Stimulus, expect, first_divergence, random_stimulus
+from skinny.sim import SIMULATORS, build
+from skinny.sim.check.divergence import first_divergence
+from skinny.sim.check.record import expect
 from skinny.sim.check.scenarios import load_steps, reset_steps
-from skinny.sim.simulators import amaranth as amaranth_engine
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_stimulus
+from skinny.sim.simulators import amaranth as amaranth_simulator
+from skinny.sim.simulators import cocotb_runner
 from skinny.sim.simulators.bulk import BulkCore
 from skinny.sim.simulators.choose import choose, simulate
+from skinny.sim.simulators.cocotb_runner import run_testbench
 
 
 @pytest.fixture
@@ -33,8 +36,8 @@ def scenarios(make_image, make_vectors, main_config):
     rng = np.random.default_rng(5)
     images = [make_image(rng, main_config, length, outputs=2) for length in (3, 14)]
     short, long = (make_vectors(rng, image, 14) for image in images)
-    runs = [Load(images[1]), Run(random_stimulus(rng, images[1], long, 0.5, 0.5, 0.5))]
-    return [Reset(), *runs, *reset_steps(rng, images[0], short), *load_steps(rng, *images, short, long)]
+    runs = [LoadImage(images[1]), RunStimulus(random_stimulus(rng, images[1], long, 0.5, 0.5, 0.5))]
+    return [ResetCore(), *runs, *reset_steps(rng, images[0], short), *load_steps(rng, *images, short, long)]
 
 
 @pytest.fixture
@@ -43,15 +46,15 @@ def steps(make_image, make_vectors):
 
     def make(config, programs):
         rng = np.random.default_rng(7)
-        out = [Reset()]
+        out = [ResetCore()]
         for number in range(programs):
             image = make_image(rng, config, int(rng.integers(2, 8)), outputs=1 + number % 2)
             if number % 5 == 3:
                 image = dataclasses.replace(image, words=np.concatenate([[np.uint64(0)], image.words]))
-                out.append(Reset())
+                out.append(ResetCore())
             wait = 0.5 * (number % 2)
             vectors = make_vectors(rng, image, 6)
-            out += [Load(image), Run(random_stimulus(rng, image, vectors, wait, wait, 0.5))]
+            out += [LoadImage(image), RunStimulus(random_stimulus(rng, image, vectors, wait, wait, 0.5))]
         return out
 
     return make
@@ -61,11 +64,11 @@ def test_whatever_source_and_sink_do(configs, make_image, make_vectors, rng):
     for config in (configs[0], configs[7], configs[10]):
         images = [make_image(rng, config, 10, outputs=2) for _ in range(2)]
         job = [(image, make_vectors(rng, image, 12)) for image in images]
-        run_bench(Core(config), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
+        run_testbench(Core(config), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
 
 
 def test_hundred_programs_in_one_simulation(steps, main_config):
-    records = bench.run_steps(Core(main_config), steps(main_config, 100))
+    records = cocotb_runner.run_steps(Core(main_config), steps(main_config, 100))
     assert len(records) == 100
     assert sum(record.fault >= 0 for record in records) == 20
 
@@ -73,16 +76,16 @@ def test_hundred_programs_in_one_simulation(steps, main_config):
 def test_initial_contents(make_image, make_vectors, rng, main_config):
     image = make_image(rng, main_config, 10, outputs=2)
     stimulus = random_stimulus(rng, image, make_vectors(rng, image, 9), 0.3, 0.3, 0.3)
-    (record,) = bench.run_steps(Core(main_config, image, rom=True), [Reset(), Run(stimulus)])
+    (record,) = cocotb_runner.run_steps(Core(main_config, image, rom=True), [ResetCore(), RunStimulus(stimulus)])
     assert len(record.results) == 18
 
 
 def test_all_engines_see_the_same(steps, main_config, scenarios):
     listed = [*steps(main_config, 4), *scenarios]
-    from_cocotb = bench.run_steps(Core(main_config), listed)
-    from_amaranth = amaranth_engine.run_steps(Core(main_config), listed)
+    from_cocotb = cocotb_runner.run_steps(Core(main_config), listed)
+    from_amaranth = amaranth_simulator.run_steps(Core(main_config), listed)
     from_bulk = list(BulkCore(main_config).do(listed))
-    runs = [step for step in listed if isinstance(step, Run)]
+    runs = [step for step in listed if isinstance(step, RunStimulus)]
     for run, *records in zip(runs, from_bulk, from_cocotb, from_amaranth, strict=True):
         expected = expect(run.stimulus, cycles=run.cycles)
         for record in records:
@@ -222,8 +225,8 @@ def break_core(monkeypatch, bug):
 BUGS = ["rounding", *PORTS, *TEXTS]
 RUN = {
     "bulk": lambda config, steps: list(BulkCore(config).do(steps)),
-    "verilator": lambda config, steps: bench.run_steps(Core(config), steps),
-    "amaranth": lambda config, steps: amaranth_engine.run_steps(Core(config), steps),
+    "verilator": lambda config, steps: cocotb_runner.run_steps(Core(config), steps),
+    "amaranth": lambda config, steps: amaranth_simulator.run_steps(Core(config), steps),
 }
 
 
@@ -246,7 +249,7 @@ def test_cocotb_catches_a_broken_core(monkeypatch, main_config, scenarios, bug):
 
 @pytest.mark.parametrize("engine", RUN)
 def test_the_unbroken_core_passes_the_same_steps(main_config, scenarios, engine):
-    assert len(RUN[engine](main_config, scenarios)) == sum(isinstance(step, Run) for step in scenarios)
+    assert len(RUN[engine](main_config, scenarios)) == sum(isinstance(step, RunStimulus) for step in scenarios)
 
 
 def test_every_engine_names_the_same_divergence(monkeypatch, main_config, make_image, make_vectors, rng):
@@ -254,9 +257,9 @@ def test_every_engine_names_the_same_divergence(monkeypatch, main_config, make_i
     image = make_image(rng, main_config, 14)
     vectors = make_vectors(rng, image, 14)
     messages = set()
-    for engine in ENGINES:
+    for simulator in SIMULATORS:
         with pytest.raises(CheckError) as caught:
-            list(simulate(image, [Stimulus.steady(image, vectors)], engine))
+            list(simulate(image, [Stimulus.steady(image, vectors)], simulator))
         messages.add(str(caught.value).removeprefix("does_the_steps: "))
     (message,) = messages
     pattern = r"cycle \d+, thread 0, word \d+ \(.*\) of instruction \d+: R\d [-+]= .*\*R\d: " + VALUE
@@ -271,10 +274,10 @@ def test_no_compiler_means_amaranth(monkeypatch, tmp_path):
     for wanted in (None, "bulk", "verilator"):
         assert choose(wanted) == ("amaranth", "no C++ compiler: simulating with Amaranth, which is slow")
     assert choose("amaranth") == ("amaranth", None)
-    with pytest.raises(InputError, match="the bulk engine writes no waveform"):
+    with pytest.raises(InputError, match="the bulk simulator writes no waveform"):
         choose("bulk", waveform=True)
 
 
 def test_a_test_that_does_not_exist_is_no_success(main_config):
     with pytest.raises(RuntimeError, match=r"without results|were asked for"):
-        run_bench(Core(main_config), [], ["no_such_test"])
+        run_testbench(Core(main_config), [], ["no_such_test"])

@@ -9,7 +9,9 @@ from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_elements, random_stimulus
+from skinny.sim.check.divergence import first_divergence
+from skinny.sim.check.record import expect, outputs
+from skinny.sim.check.stimulus import Stimulus, random_elements, random_stimulus
 
 PROGRAM = """\
 skinny 1

@@ -28,8 +28,8 @@ from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig, Op, Space
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 from skinny.model.run import golden
-from skinny.sim.check.check import random_elements
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.stimulus import random_elements
 from skinny.sim.link.board import SimulatedBoard
 
 SIZES = {"depth": 64, "inputs": 5, "weights": 6}

@@ -13,10 +13,12 @@ from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
-from skinny.sim.check.bench import Load, Reset, Run
-from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_stimulus, utilisation
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect, outputs, utilisation
 from skinny.sim.check.scenarios import load_steps, reset_steps
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
 
 EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -234,7 +236,11 @@ def test_a_reset_in_any_cycle(bulk, make_image, make_vectors, rng, configs):
         image = make_image(rng, config, 12)
         stimuli = [random_stimulus(rng, image, make_vectors(rng, image, 8), 0.2, 0.2, 0.2) for _ in range(2)]
         for cycles in range(0, 80, 2):
-            list(bulk(config).do([Load(image), Run(stimuli[0], cycles), Reset(), Run(stimuli[1])]))
+            list(
+                bulk(config).do(
+                    [LoadImage(image), RunStimulus(stimuli[0], cycles), ResetCore(), RunStimulus(stimuli[1])]
+                )
+            )
 
 
 def test_what_is_cut_off_is_not_seen(bulk, make_image, make_vectors, rng, main_config):

@@ -15,13 +15,16 @@ from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes, f
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.scripts.bench_parallel import measure, sized_program
-from skinny.sim.check import bench
-from skinny.sim.check.bench import Load, Reset, Run, run_bench
-from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_elements, random_stimulus
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect, outputs
 from skinny.sim.check.scenarios import load_steps, reset_steps
-from skinny.sim.simulators import amaranth as amaranth_engine
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_elements, random_stimulus
+from skinny.sim.simulators import amaranth as amaranth_simulator
+from skinny.sim.simulators import cocotb_runner
 from skinny.sim.simulators.bulk import BulkCore
+from skinny.sim.simulators.cocotb_runner import run_testbench
 
 RING = FixedPoint(16, 8)
 #: What takes 20,000 steps, and the engine for it.
@@ -94,7 +97,7 @@ def test_resets_and_loads_in_the_middle_of_runs(engine, rng):
 def test_initial_contents(rng, rom):
     image = make_image(rng, MAIN, 30, outputs=2)
     stimulus = random_stimulus(rng, image, image.config.pack(make_elements(rng, image, 5)), 0.3, 0.3)
-    (record,) = amaranth_engine.run_steps(ParallelEngine(MAIN, image, rom=rom), [Reset(), Run(stimulus)])
+    (record,) = amaranth_simulator.run_steps(ParallelEngine(MAIN, image, rom=rom), [ResetCore(), RunStimulus(stimulus)])
     assert len(record.results) == 10
 
 
@@ -119,17 +122,17 @@ def test_a_fault_sticks_to_its_vector_and_falls_with_a_load(rng):
 def test_cocotb_whatever_source_and_sink_do(rng):
     images = [make_image(rng, MAIN, length, outputs=2) for length in (3, 30)]
     job = [(image, image.config.pack(make_elements(rng, image, 7))) for image in images]
-    run_bench(ParallelEngine(MAIN), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
+    run_testbench(ParallelEngine(MAIN), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
 
 
 def test_all_simulators_see_the_same(rng):
     image = make_image(rng, MAIN, 20, outputs=2)
     stimulus = random_stimulus(rng, image, image.config.pack(make_elements(rng, image, 5)), 0.3, 0.3)
-    steps = [Reset(), Load(image), Run(stimulus)]
+    steps = [ResetCore(), LoadImage(image), RunStimulus(stimulus)]
     core = loadable(MAIN)
     core.load(image)
     record = core.run(stimulus)
-    for run_steps in (bench.run_steps, amaranth_engine.run_steps):
+    for run_steps in (cocotb_runner.run_steps, amaranth_simulator.run_steps):
         (other,) = run_steps(ParallelEngine(MAIN), steps)
         assert first_divergence(stimulus, record, other) is None
 
@@ -167,10 +170,10 @@ def without_rest(config):
 def test_a_broken_fold_is_caught(monkeypatch, rng):
     image = make_image(rng, MAIN, 30, outputs=2)
     stimulus = Stimulus.steady(image, image.config.pack(make_elements(rng, image, 5)))
-    steps = [Reset(), Load(image), Run(stimulus)]
+    steps = [ResetCore(), LoadImage(image), RunStimulus(stimulus)]
     monkeypatch.setattr(fold_module, "fold_stages", without_rest)
     with pytest.raises(CheckError, match=r"cycle \d+: result 0"):
-        amaranth_engine.run_steps(ParallelEngine(MAIN), steps)
+        amaranth_simulator.run_steps(ParallelEngine(MAIN), steps)
 
 
 def test_a_broken_lane_is_caught(monkeypatch, rng):
@@ -183,7 +186,7 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
 
     monkeypatch.setattr(engine_module, "Core", Wrong)
     with pytest.raises(CheckError, match=r"cycle \d+, lane \d, thread \d"):
-        amaranth_engine.run_steps(ParallelEngine(MAIN), [Reset(), Load(image), Run(stimulus)])
+        amaranth_simulator.run_steps(ParallelEngine(MAIN), [ResetCore(), LoadImage(image), RunStimulus(stimulus)])
 
 
 def test_speed_of_one_inference():

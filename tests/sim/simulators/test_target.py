@@ -7,9 +7,9 @@ from skinny.hdl.parts.target import TARGETS
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim.build import build_program
-from skinny.sim.check.bench import run_bench
-from skinny.sim.check.check import random_stimulus
+from skinny.sim.check.stimulus import random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
+from skinny.sim.simulators.cocotb_runner import run_testbench
 
 SMALL = {"inputs": 5, "weights": 6}
 #: Every use of the multiplier's registers, of its signs and of its width; every shape of the memory.
@@ -44,7 +44,9 @@ def test_ecp5_core_matches_the_model(differs, make_image, make_vectors, rng, con
 def test_ecp5_core_passes_the_cocotb_bench(make_image, make_vectors, rng):
     images = [make_image(rng, CONFIGS[0], length, outputs=2) for length in (7, 12)]
     job = [(image, make_vectors(rng, image, 10)) for image in images]
-    run_bench(Core(CONFIGS[0], target="ecp5"), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
+    run_testbench(
+        Core(CONFIGS[0], target="ecp5"), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from skinny.model.machine.assemble import fit_image
 from skinny.model.machine.cycles import retire_delay, schedule
 from skinny.model.rings import FixedPoint, Modular
 from skinny.model.run import golden
-from skinny.sim.check.check import Stimulus, random_elements
+from skinny.sim.check.stimulus import Stimulus, random_elements
 from skinny.sim.simulators.state import MEMORIES, Element, expose
 from skinny.sim.upsets.campaign import OUTCOMES, Upsets, campaign, draw_bits
 from skinny.sim.upsets.intervals import interval

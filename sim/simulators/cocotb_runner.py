@@ -1,6 +1,6 @@
-"""Runs cocotb benches: the launcher beside the bench modules.
+"""Runs cocotb test benches on verilated designs.
 
-A bench runs in the simulator's own process. What it shall do travels there in a file, what it saw comes back in one.
+A test bench runs in the simulator's own process. Its job travels there in a file, and its answer comes back in one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import pickle
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,64 +19,39 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
-from skinny.sim.build import build_bench
+from skinny.sim.build import build_testbench
+from skinny.sim.check.record import Record
+from skinny.sim.check.steps import CoreStep
 
-from .check import Record, Stimulus
+__all__ = ["JOB", "read_job", "run_steps", "run_testbench", "write_answer"]
 
-__all__ = ["JOB", "Load", "Reset", "Run", "Step", "read_job", "run_bench", "run_steps", "write_answer"]
-
-#: The environment variable that tells a bench where its job is.
+#: The environment variable that tells a test bench the folder of its job.
 JOB = "SKINNY_JOB"
 
 
-@dataclass(frozen=True)
-class Reset:
-    """A cycle of reset."""
-
-
-@dataclass(frozen=True)
-class Load:
-    """Write an image at the load port."""
-
-    image: Image | EngineImage
-
-
-@dataclass(frozen=True)
-class Run:
-    """Drive a stimulus and check every cycle, of ``cycles`` or until the core is idle."""
-
-    stimulus: Stimulus
-    cycles: int | None = None
-
-
-Step = Reset | Load | Run
-
-
 def read_job() -> Any:
-    """In the bench: what it shall do."""
+    """The job of the test bench that calls this."""
     return pickle.loads(Path(os.environ[JOB], "job").read_bytes())
 
 
 def write_answer(answer: Any) -> None:
-    """In the bench: what it saw."""
+    """Hand over the answer of the test bench that calls this."""
     Path(os.environ[JOB], "answer").write_bytes(pickle.dumps(answer))
 
 
-def run_bench(
+def run_testbench(
     core: Core | ParallelEngine | Path,
     job: Any,
     tests: Sequence[str],
-    module: str = "skinny.sim.check.bench_core",
+    module: str = "skinny.sim.simulators.cocotb_core",
     vcd: str | None = None,
 ) -> Any:
-    """Run the cocotb ``tests`` of ``module`` on ``core``, or on a simulator that :func:`build_bench` made of something
-    with the same pins; returns what they answered. A failed test is a :exc:`CheckError` with its message."""
+    """Run the cocotb ``tests`` of ``module`` on ``core``, or on the simulator in a folder that :func:`build_testbench`
+    made of a design with the same pins; returns their answer. A failed test is a :exc:`CheckError` with its message."""
     if isinstance(core, Path):
         build = core
     else:
-        build = build_bench(to_verilog(core) + core.target.models(), TOP, trace=vcd is not None)
+        build = build_testbench(to_verilog(core) + core.target.models(), TOP, trace=vcd is not None)
     with tempfile.TemporaryDirectory(prefix="skinny-") as name:
         folder = Path(name)
         (folder / "job").write_bytes(pickle.dumps(job))
@@ -116,7 +90,7 @@ def _read_results(path: Path, log: Path, tests: Sequence[str]) -> None:
             raise CheckError(f"{case.get('name')}: {message.strip()}")
 
 
-def run_steps(core: Core | ParallelEngine | Path, steps: Sequence[Step], vcd: str | None = None) -> list[Record]:
-    """Do ``steps`` one after the other on ``core`` (see :func:`run_bench`); what each run showed."""
-    answer: list[Record] = run_bench(core, list(steps), ["does_the_steps"], vcd=vcd)
+def run_steps(core: Core | ParallelEngine | Path, steps: Sequence[CoreStep], vcd: str | None = None) -> list[Record]:
+    """Do ``steps`` one after the other on ``core`` (see :func:`run_testbench`); returns the record of each run."""
+    answer: list[Record] = run_testbench(core, list(steps), ["does_the_steps"], vcd=vcd)
     return answer
