@@ -7,7 +7,7 @@ from skinny.hdl.core.layout import result_layout
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import index_bits
-from skinny.model.parallel.lane_cycles import fold_stages
+from skinny.model.parallel.lane_cycles import combine_stages
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Boolean, PrimeField
 
@@ -21,8 +21,8 @@ class Fold(wiring.Component):
     Of every batch lane 0 is read first. Its words, one a vector, are results or entries of the vector that goes to lane
     1. A column of another lane has ``width`` words a vector: their products with the vector are added up, or the first
     of them is copied. Throughput a word a cycle, but the first word of a lane is read when all values of the lane
-    before are in the vector. Latency from a column's last word to its value: ``fold_stages + 2``. Back-pressure: lanes
-    wait; a batch is begun only with ``room``, what was read is never stopped.
+    before are in the vector. Latency from a column's last word to its value: ``combine_stages + 2``. Back-pressure:
+    lanes wait; a batch is begun only with ``room``, what was read is never stopped.
 
     Members
     -------
@@ -85,7 +85,7 @@ class Fold(wiring.Component):
         word = Array(self.lanes[n].payload for n in range(config.cores))[lane]
         take, first_lane, last_lane = Signal(), Signal(), Signal()
         column_end, lane_end, is_sent, is_folded = Signal(), Signal(), Signal(), Signal()
-        flight = Signal(fold_stages(core) + 2)
+        flight = Signal(combine_stages(core) + 2)
         m.d.comb += [
             first_lane.eq(lane == 0),
             last_lane.eq(lane == config.cores - 1),
@@ -136,7 +136,7 @@ class Fold(wiring.Component):
         one, sign = config.unit
         known = Array(Array(entry for entry in row) for row in entries)[vector][unit]
         a, b = Signal(core.bits, reset_less=True), Signal(core.bits, reset_less=True)
-        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, fold_stages(core), self.target.multiplier)
+        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, combine_stages(core), self.target.multiplier)
         total = Signal(core.bits, reset_less=True)
         m.d.sync += [
             a.eq(Mux(is_folded, known, Mux(unit == 0, one, 0))),

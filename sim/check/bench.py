@@ -20,8 +20,7 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 from skinny.sim.build import build_bench
 
 from .check import Record, Stimulus
@@ -41,7 +40,7 @@ class Reset:
 class Load:
     """Write an image at the load port."""
 
-    image: Image | EngineImage
+    image: MachineImage
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
-from skinny.model.machine.assemble import Image, Write
+from skinny.model.machine.image import MachineImage, Write
 from skinny.model.machine.isa import APPLIES, ATTENDS, Words
-from skinny.model.parallel.lane_cycles import predict
-from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Array, Boolean, FixedPoint, PrimeField, Ring
 
 __all__ = [
@@ -64,7 +62,7 @@ class Stimulus:
     waits for the sink; none of either by default. ``loads``: words that are offered at the load port meanwhile, each
     after ``pauses`` idle cycles; up to the start of the last batch they must leave everything as ``image`` has it."""
 
-    image: Image | EngineImage
+    image: MachineImage
     vectors: Words
     sizes: Sequence[int]
     gaps: NDArray[np.int64] | None = None
@@ -73,7 +71,7 @@ class Stimulus:
     pauses: NDArray[np.int64] | None = None
 
     @classmethod
-    def steady(cls, image: Image | EngineImage, vectors: Words) -> Stimulus:
+    def steady(cls, image: MachineImage, vectors: Words) -> Stimulus:
         """A source and a sink that never wait."""
         return cls(image, vectors, model.batch_sizes(len(vectors), image.batch))
 
@@ -98,7 +96,7 @@ class Stimulus:
 
 def random_stimulus(
     rng: np.random.Generator,
-    image: Image | EngineImage,
+    image: MachineImage,
     vectors: Words,
     idle: float = 0,
     stall: float = 0,
@@ -154,14 +152,7 @@ def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) ->
     """What the cycle model says, of the first ``cycles`` cycles or of all."""
     image, gaps, stalls = stimulus.image, _listed(stimulus.gaps), _listed(stimulus.stalls)
     pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
-    if isinstance(image, EngineImage):
-        plan, retired, *words = predict(image, stimulus.vectors, stimulus.sizes, gaps, stalls, pauses)
-    else:
-        execution = model.execute(image, stimulus.vectors)
-        plan = model.schedule(image, stimulus.sizes, gaps, stalls, pauses=pauses)
-        starts = plan.starts.tolist()
-        words = list(model.results(image, execution, starts, stimulus.sizes)[3:])
-        retired = [model.retirements(image, execution, starts, stimulus.sizes)]
+    plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, gaps, stalls, pauses)
     results = np.zeros(len(plan.valid), dtype=RESULT)
     for name, column in zip(("valid", "taken", "data", "last", "fault"), (plan.valid, plan.taken, *words), strict=True):
         results[name] = column
@@ -304,7 +295,7 @@ def _moment(cycle: int) -> str:
     return "never" if cycle < 0 else f"in cycle {cycle}"
 
 
-def describe_retirement(image: Image | EngineImage, want: Any, got: Any) -> str:
+def describe_retirement(image: MachineImage, want: Any, got: Any) -> str:
     """A retirement that is not the expected one; either may be None."""
     if want is None:
         return f"cycle {got['cycle']}, {_place(image, got)}: retired, but nothing was expected"
@@ -362,17 +353,17 @@ def _when(cycle: Any) -> str:
     return _moment(-1 if cycle is None else cycle)
 
 
-def _place(image: Image | EngineImage, row: Any) -> str:
+def _place(image: MachineImage, row: Any) -> str:
     lane = image.lanes[int(row["lane"])]
     where = f"lane {row['lane']}, " * (len(image.lanes) > 1) + f"thread {row['thread']}, "
     return where + (lane.describe(int(row["pc"])) if row["pc"] < len(lane) else f"word {row['pc']} (past the end)")
 
 
-def _register(image: Image | EngineImage, row: Any) -> str:
+def _register(image: MachineImage, row: Any) -> str:
     return "S" if row["dst"] == image.config.width else f"R{row['dst']}"
 
 
-def _value(image: Image | EngineImage, word: Any) -> str:
+def _value(image: MachineImage, word: Any) -> str:
     if image.config.ring.name == "boolean":
         return f"0x{int(word):x}"
     number = image.config.unpack(np.array([[word]], dtype=np.uint64), 1)[0, 0]

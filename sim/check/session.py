@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from skinny.hdl.core.layout import retire_port
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import APPLIES, ATTENDS
-from skinny.model.parallel.segments import EngineImage
 
 from .bench import Load, Reset, Run, Step
 from .check import (
@@ -106,7 +105,7 @@ class Driver:
         self.write("rst", 0)
         self.rest()
 
-    def _load(self, image: Image | EngineImage) -> Iterator[None]:
+    def _load(self, image: MachineImage) -> Iterator[None]:
         """Write ``image`` at the load port, with a pause now and then."""
         for number, item in enumerate(image.loads()):
             while not self.bits(3):

@@ -13,9 +13,8 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, Pins, to_verilog
 from skinny.hdl.measure.scan import Harness
 from skinny.hdl.parallel.engine import ParallelEngine, component
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.lane_cycles import cycles_per_inference
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.cycles import cycles_per_inference
+from skinny.model.machine.image import MachineImage
 from skinny.model.program.storage import write_folder
 
 from .devices import Device
@@ -36,7 +35,7 @@ class Design:
     """What is to be built: the core or engine for ``image`` on ``device``, of the parts that there are for its family
     or ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
 
-    image: Image | EngineImage
+    image: MachineImage
     device: Device
     rom: bool = False
     inferred: bool = False

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 from skinny.sim import build
 from skinny.sim.check import bench
 from skinny.sim.check.bench import Load, Reset, Run, Step
@@ -31,9 +30,7 @@ def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]
     return engine, None
 
 
-def simulate(
-    image: Image | EngineImage, stimuli: Iterable[Stimulus], engine: str, vcd: str | None = None
-) -> Iterator[Record]:
+def simulate(image: MachineImage, stimuli: Iterable[Stimulus], engine: str, vcd: str | None = None) -> Iterator[Record]:
     """Load ``image`` into its core or engine and run ``stimuli``, each checked against the cycle model: the first
     difference is a :exc:`CheckError`."""
     hardware = image.hardware

@@ -11,7 +11,7 @@ from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.machine.cycles import hardware_words, packed_words
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.combine import fold_column
-from skinny.model.parallel.lane_cycles import fold_stages
+from skinny.model.parallel.lane_cycles import combine_stages
 from skinny.model.parallel.segments import EngineConfig, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim.check.generate import random_program
@@ -122,4 +122,4 @@ def test_fold(bench, ring, threads):
 
 
 def test_stages_grow_with_the_threads():
-    assert [fold_stages(CoreConfig(Modular(16), threads=t)) for t in (3, 4, 5, 16)] == [2, 3, 4, 4]
+    assert [combine_stages(CoreConfig(Modular(16), threads=t)) for t in (3, 4, 5, 16)] == [2, 3, 4, 4]

@@ -11,7 +11,8 @@ from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.combine import run_lanes
-from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes, fit_lanes
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.scripts.bench_parallel import measure, sized_program
@@ -143,7 +144,7 @@ def shifted(image):
 MISTAKES = {
     "fold order": lambda image: replace(image, lanes=(image.lanes[1], image.lanes[0], image.lanes[2])),
     "segment shifted": shifted,
-    "column copied": lambda image: replace(image, folded=(0, 0, 1)),
+    "column copied": lambda image: replace(image, combined=(0, 0, 1)),
 }
 
 
@@ -188,7 +189,7 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
 
 def test_speed_of_one_inference():
     assert 19_990 <= LONG.cycles <= 20_000
-    images = [fit_lanes(LONG, RING, lanes) for lanes in (1, 2, 8)]
+    images = [build_image(LONG, RING, ImageOptions(lanes=lanes)) for lanes in (1, 2, 8)]
     alone, two, eight = (measure(loadable(image.hardware), image) for image in images)
     assert two * 1.95 <= alone
     assert eight * 7.5 <= alone
