@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from skinny.hdl.parallel import combiner as fold_module
+from skinny.hdl.parallel import combiner as combiner_module
 from skinny.hdl.parallel import engine as engine_module
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
@@ -165,11 +165,11 @@ def without_rest(config):
     return min(config.threads - 1, 4) - 1
 
 
-def test_a_broken_fold_is_caught(monkeypatch, rng):
+def test_a_broken_combiner_is_caught(monkeypatch, rng):
     image = make_image(rng, MAIN, 30, outputs=2)
     stimulus = Stimulus.steady(image, image.config.pack(make_elements(rng, image, 5)))
     steps = [Reset(), Load(image), Run(stimulus)]
-    monkeypatch.setattr(fold_module, "fold_stages", without_rest)
+    monkeypatch.setattr(combiner_module, "combine_stages", without_rest)
     with pytest.raises(CheckError, match=r"cycle \d+: result 0"):
         amaranth_engine.run_steps(ParallelEngine(MAIN), steps)
 
