@@ -10,9 +10,10 @@ import numpy as np
 from skinny.hdl.export.export import TOP, Pins
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.segments import EngineConfig, EngineImage, fit_lanes
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.parallel.segments import EngineConfig
 from skinny.model.program.program import Output, Program
 from skinny.model.rings import FixedPoint
 from skinny.sim.check.divergence import first_divergence
@@ -37,7 +38,7 @@ def bench_parallel() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     program = sized_program(CYCLES)
     for lanes in LANES:
-        image = fit_lanes(program, RING, lanes)
+        image = build_image(program, RING, ImageOptions(lanes=lanes))
         taken = measure(BulkCore(image.hardware), image)
         counted = cells(image.hardware)
         first = rows[0] if rows else {"cycles": taken, "luts": counted["luts"]}
@@ -62,7 +63,7 @@ def sized_program(cycles: int) -> Program:
     return replace(program, code=program.code.part(slice(0, length)), outputs=(Output("y", 2, length),))
 
 
-def measure(core: BulkCore, image: Image | EngineImage) -> int:
+def measure(core: BulkCore, image: MachineImage) -> int:
     """Cycles of one inference in the RTL, every one of them compared with the cycle model."""
     core.load(image)
     elements = random_elements(np.random.default_rng(1), RING, (1, INPUTS))

@@ -13,9 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from skinny.model.errors import CheckError, InputError
 from skinny.model.machine.isa import Words
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.segments import EngineImage, fit_lanes
-from skinny.model.program.program import Program
+from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import Array, parse_ring
 from skinny.model.run.golden import run
@@ -23,12 +21,13 @@ from skinny.sim import SIMULATORS
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
+from .options import add_core_options, add_inputs_option, add_lanes_option, add_self_check_option, image_options
 
 if TYPE_CHECKING:
     from skinny.sim.check.record import Record
     from skinny.sim.check.stimulus import Stimulus
 
-__all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
+__all__ = ["random_inputs", "register"]
 
 DETAILS = """\
 The core is built for the size of the program, the program is loaded over its port, and every retirement, every result
@@ -56,37 +55,13 @@ SHOWN = 20
 CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
 
 
-def add_core_options(parser: argparse.ArgumentParser) -> None:
-    """The program, the ring and the threads, as ``sim`` and ``verilog`` take them."""
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument(
-        "--ring", required=True, metavar="RING", help="modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
-    )
-    parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
-    parser.add_argument(
-        "--lanes",
-        metavar="K",
-        type=int,
-        default=1,
-        help="cores that share one inference (default: 1; see docs/parallel.md)",
-    )
-    parser.add_argument(
-        "--self-check",
-        action=argparse.BooleanOptionalAction,
-        help="every run undoes itself and checks, and the core has the guard (default: what the program says)",
-    )
-
-
-def wants_self_check(args: argparse.Namespace, program: Program) -> bool:
-    """What ``--self-check`` says, else what the program says."""
-    return program.self_check if args.self_check is None else bool(args.self_check)
-
-
 def register(commands: Any) -> None:
     parser = add_command(commands, "sim", execute, "simulate the core cycle by cycle and compare", DETAILS)
     add_core_options(parser)
+    add_lanes_option(parser)
+    add_self_check_option(parser)
     given = parser.add_mutually_exclusive_group()
-    given.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    add_inputs_option(given)
     given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
     parser.add_argument("--engine", choices=SIMULATORS, help="how to simulate (default: bulk)")
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
@@ -109,7 +84,7 @@ def execute(args: argparse.Namespace) -> None:
 
     ring = parse_ring(args.ring)
     program = load(args.program)
-    image = fit_lanes(program, ring, args.lanes, self_check=wants_self_check(args, program), threads=args.threads)
+    image = build_image(program, ring, image_options(args, "lanes", "self_check"))
     if args.random is None:
         elements = read_inputs(args.inputs, program.inputs, ring)
     else:
@@ -138,7 +113,7 @@ def execute(args: argparse.Namespace) -> None:
                 words.append(outputs(stimulus, record)[:, : len(program.outputs)])
                 records.append(record)
         found = config.unpack(np.concatenate(words), len(elements))
-        _compare(program, ring, run_image(image, elements), found)
+        _compare(program, ring, image.golden(elements), found)
     except CheckError as error:
         difference = error
     seconds = perf_counter() - before
@@ -147,7 +122,7 @@ def execute(args: argparse.Namespace) -> None:
             print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
         raise difference
     answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
-    if isinstance(image, EngineImage) and not ring.is_ring:
+    if len(image.lanes) > 1 and not ring.is_ring:
         sequential = run(program, ring, elements).outputs
         answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
     _report(args, [output.name for output in program.outputs], ring, found, answer)

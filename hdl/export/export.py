@@ -17,12 +17,9 @@ from amaranth.lib.wiring import In, Member, Out
 from skinny.hdl.core.core import Core
 from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.files import write_folder
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.cycles import batch_sizes
+from skinny.model.machine.cycles import batch_sizes, latency
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import Op, Setting, Space, index_bits
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.lane_cycles import latency, plan
-from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Array, Boolean
 
 from .testbench import bench_text
@@ -91,7 +88,7 @@ def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
     return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+) ", r"initial_guard_\1 ", text)
 
 
-def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
+def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
     """Everything that who drives the core must know, ready for JSON."""
     config = image.config
     offsets = [0, *itertools.accumulate(config.fields.values())]
@@ -112,7 +109,7 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
         "ring": {"name": config.ring.name, "word_bits": config.bits},
         "parameters": {
             **{field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "ring"},
-            **({"cores": len(image.lanes)} if isinstance(image, EngineImage) else {}),
+            **({"cores": len(image.lanes)} if len(image.lanes) > 1 else {}),
         },
         "ports": ports,
         "memory_map": [
@@ -146,7 +143,7 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
             "words": sum(map(len, image.lanes)),
         },
     }
-    if isinstance(image, EngineImage):
+    if len(image.lanes) > 1:
         described["engine"] = {
             "cores": len(image.lanes),
             "vectors": image.batch,
@@ -162,7 +159,7 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
     return described
 
 
-def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
+def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
     """Name to text of everything that is exported: the core, its manifest, listing and memory contents, and a test
     bench that runs the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
     program is part of the design, otherwise the design is empty and the test bench loads it."""
@@ -170,11 +167,11 @@ def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = Fal
     if isinstance(config.ring, Boolean):  # every lane of every word is compared
         elements = np.pad(elements, [(0, -len(elements) % config.slices), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
-    outputs = config.pack(run_image(image, elements))
+    outputs = config.pack(image.golden(elements))
     if image.self_check:  # a status word follows
-        outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].start[0])])
     sizes = batch_sizes(len(vectors), image.batch)
-    when = plan(image, sizes)
+    when = image.timetable(sizes)
     inputs, expected = [], []
     for first, size in zip(itertools.accumulate(sizes, initial=0), sizes, strict=False):
         part = slice(first, first + size)
@@ -216,7 +213,7 @@ def _hex(words: list[int], bits: int) -> str:
     return "".join(f"{word:0{digits}x}\n" for word in words)
 
 
-def export(image: Image | EngineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
+def export(image: MachineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
     """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
     another name and renamed, the manifest last."""
     files = design_files(image, elements, rom=rom)

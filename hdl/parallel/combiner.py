@@ -7,7 +7,7 @@ from skinny.hdl.core.layout import result_layout
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import index_bits
-from skinny.model.parallel.lane_cycles import fold_stages
+from skinny.model.parallel.lane_cycles import combine_stages
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Boolean, PrimeField
 
@@ -23,7 +23,7 @@ class Combiner(wiring.Component):
     up, or the first of them is copied.
 
     Throughput: a word a cycle, but the first word of a lane is read only when all values of the lane before it are in
-    the vector. Latency from the last word of a column to its value: ``fold_stages + 2`` cycles. Back-pressure: lanes
+    the vector. Latency from the last word of a column to its value: ``combine_stages + 2`` cycles. Back-pressure: lanes
     wait; a batch is begun only while ``room`` is high, and what was read is never stopped.
 
     Parameters
@@ -92,7 +92,7 @@ class Combiner(wiring.Component):
         word = Array(self.lanes[n].payload for n in range(config.cores))[lane]
         take, first_lane, last_lane = Signal(), Signal(), Signal()
         column_end, lane_end, is_sent, is_combined = Signal(), Signal(), Signal(), Signal()
-        flight = Signal(fold_stages(core) + 2)
+        flight = Signal(combine_stages(core) + 2)
         m.d.comb += [
             first_lane.eq(lane == 0),
             last_lane.eq(lane == config.cores - 1),
@@ -143,7 +143,7 @@ class Combiner(wiring.Component):
         one, sign = config.unit
         known = Array(Array(entry for entry in row) for row in entries)[vector][unit]
         a, b = Signal(core.bits, reset_less=True), Signal(core.bits, reset_less=True)
-        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, fold_stages(core), self.target.multiplier)
+        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, combine_stages(core), self.target.multiplier)
         total = Signal(core.bits, reset_less=True)
         m.d.sync += [
             a.eq(Mux(is_combined, known, Mux(unit == 0, one, 0))),

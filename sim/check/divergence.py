@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 
 from .record import Record
 from .stimulus import Stimulus
@@ -93,7 +92,7 @@ def _moment(cycle: int) -> str:
     return "never" if cycle < 0 else f"in cycle {cycle}"
 
 
-def describe_retirement(image: Image | EngineImage, want: Any, got: Any) -> str:
+def describe_retirement(image: MachineImage, want: Any, got: Any) -> str:
     """The message for a retirement that is not the expected one; either may be None."""
     if want is None:
         return f"cycle {got['cycle']}, {_place(image, got)}: retired, but nothing was expected"
@@ -153,17 +152,17 @@ def _when(cycle: Any) -> str:
     return _moment(-1 if cycle is None else cycle)
 
 
-def _place(image: Image | EngineImage, row: Any) -> str:
+def _place(image: MachineImage, row: Any) -> str:
     lane = image.lanes[int(row["lane"])]
     where = f"lane {row['lane']}, " * (len(image.lanes) > 1) + f"thread {row['thread']}, "
     return where + (lane.describe(int(row["pc"])) if row["pc"] < len(lane) else f"word {row['pc']} (past the end)")
 
 
-def _register(image: Image | EngineImage, row: Any) -> str:
+def _register(image: MachineImage, row: Any) -> str:
     return "S" if row["dst"] == image.config.width else f"R{row['dst']}"
 
 
-def _value(image: Image | EngineImage, word: Any) -> str:
+def _value(image: MachineImage, word: Any) -> str:
     if image.config.ring.name == "boolean":
         return f"0x{int(word):x}"
     number = image.config.unpack(np.array([[word]], dtype=np.uint64), 1)[0, 0]

@@ -12,8 +12,7 @@ from random import Random
 
 import numpy as np
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 
 __all__ = ["PinDriver"]
 
@@ -75,7 +74,7 @@ class PinDriver:
         self.write("rst", 0)
         self.rest()
 
-    def load(self, image: Image | EngineImage) -> Iterator[None]:
+    def load(self, image: MachineImage) -> Iterator[None]:
         """Write ``image`` at the load port, with a pause now and then."""
         for number, item in enumerate(image.loads()):
             while not self.bits(3):

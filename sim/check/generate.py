@@ -6,10 +6,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig, Words
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.segments import EngineImage
 from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint
 
@@ -53,13 +51,13 @@ def random_program(
     )
 
 
-def random_vectors(rng: np.random.Generator, image: Image | EngineImage, count: int) -> Words:
+def random_vectors(rng: np.random.Generator, image: MachineImage, count: int) -> Words:
     """``count`` vectors for ``image``, spread over the whole ring."""
     config = image.config
     return config.pack(random_elements(rng, config.ring, (count * config.inferences, image.vector)))
 
 
-def golden_words(image: Image | EngineImage, vectors: Words) -> Words:
+def golden_words(image: MachineImage, vectors: Words) -> Words:
     """The outputs of the golden model for ``vectors``, as hardware words of shape ``(vectors, outputs)``."""
     config = image.config
-    return config.pack(run_image(image, config.unpack(vectors, len(vectors) * config.inferences)))
+    return config.pack(image.golden(config.unpack(vectors, len(vectors) * config.inferences)))

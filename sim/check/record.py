@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
 from skinny.model.machine.isa import APPLIES, ATTENDS, Words
-from skinny.model.parallel.lane_cycles import predict
-from skinny.model.parallel.segments import EngineImage
 
 from .stimulus import Stimulus
 
@@ -74,14 +72,7 @@ def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) ->
     """The record that follows from ``stimulus`` in the cycle model, of the first ``cycles`` cycles or of all."""
     image, gaps, stalls = stimulus.image, _listed(stimulus.gaps), _listed(stimulus.stalls)
     pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
-    if isinstance(image, EngineImage):
-        plan, retired, *words = predict(image, stimulus.vectors, stimulus.sizes, gaps, stalls, pauses)
-    else:
-        execution = model.execute(image, stimulus.vectors)
-        plan = model.schedule(image, stimulus.sizes, gaps, stalls, pauses=pauses)
-        starts = plan.starts.tolist()
-        words = list(model.results(image, execution, starts, stimulus.sizes)[3:])
-        retired = [model.retirements(image, execution, starts, stimulus.sizes)]
+    plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, gaps, stalls, pauses)
     results = np.zeros(len(plan.valid), dtype=RESULT)
     for name, column in zip(("valid", "taken", "data", "last", "fault"), (plan.valid, plan.taken, *words), strict=True):
         results[name] = column

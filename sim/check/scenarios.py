@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import Op, Words
-from skinny.model.parallel.lane_cycles import plan
-from skinny.model.parallel.segments import EngineImage, assemble_lanes
+from skinny.model.machine.image import MachineImage
+from skinny.model.machine.isa import Words
 
 from .generate import random_program
 from .record import expect
@@ -21,7 +19,7 @@ __all__ = ["load_steps", "reset_steps"]
 NEVER = 1 << 30
 
 
-def reset_steps(rng: np.random.Generator, image: Image | EngineImage, vectors: Words) -> list[CoreStep]:
+def reset_steps(rng: np.random.Generator, image: MachineImage, vectors: Words) -> list[CoreStep]:
     """Steps with two resets: one in a random cycle while results wait, then one of a core that is full up to its input
     buffers, after which the first batch is complete with its first word. The run after a reset is checked from its
     first cycle."""
@@ -39,13 +37,9 @@ def reset_steps(rng: np.random.Generator, image: Image | EngineImage, vectors: W
     return [*steps, LoadImage(shortest), _cut(alone, 0), ResetCore(), RunStimulus(alone)]
 
 
-def _shortest(rng: np.random.Generator, image: Image | EngineImage) -> Image | EngineImage:
-    """An image for the same hardware whose program has one input and only sends a register."""
-    if isinstance(image, EngineImage):
-        return assemble_lanes(random_program(rng, image.config, 0, inputs=1), image.hardware)
-    emit, unknown = np.array([image.config.encode(Op.EMIT, neg=1)], dtype=np.uint64), np.array([-1])
-    outputs = image.outputs[:1]
-    return dataclasses.replace(image, words=emit, vector=1, outputs=outputs, instructions=unknown, self_check=False)
+def _shortest(rng: np.random.Generator, image: MachineImage) -> MachineImage:
+    """A program of one input for the same hardware that only sends a register."""
+    return image.reassemble(random_program(rng, image.config, 0, inputs=1))
 
 
 def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None) -> RunStimulus:
@@ -62,7 +56,7 @@ def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None
 
 
 def load_steps(
-    rng: np.random.Generator, image: Image | EngineImage, other: Image | EngineImage, vectors: Words, after: Words
+    rng: np.random.Generator, image: MachineImage, other: MachineImage, vectors: Words, after: Words
 ) -> list[CoreStep]:
     """Steps in which words of ``image`` are written again while it runs on ``vectors``, which delays batches that wait
     and changes nothing; then all words of ``other`` are offered while the last batch runs, which must not change that
@@ -76,7 +70,7 @@ def load_steps(
     new = list(other.loads())
     assert stimulus.gaps is not None
     assert stimulus.stalls is not None
-    start = plan(image, stimulus.sizes, stimulus.gaps.tolist(), stimulus.stalls.tolist()).starts[-1]
+    start = image.timetable(stimulus.sizes, stimulus.gaps.tolist(), stimulus.stalls.tolist()).starts[-1]
     pauses = np.where(rng.random(len(new)) < 0.2, rng.integers(0, 4, len(new)), 0)
     pauses[0] = start + rng.integers(length)
     late = dataclasses.replace(stimulus, loads=new, pauses=pauses)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 
 from .stimulus import Stimulus
 
@@ -21,7 +20,7 @@ class ResetCore:
 class LoadImage:
     """Write an image at the load port."""
 
-    image: Image | EngineImage
+    image: MachineImage
 
 
 @dataclass(frozen=True)

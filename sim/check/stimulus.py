@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
-from skinny.model.machine.assemble import Image, Write
+from skinny.model.machine.image import MachineImage, Write
 from skinny.model.machine.isa import Words
-from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Array, Boolean, FixedPoint, PrimeField, Ring
 
 __all__ = ["Stimulus", "random_elements", "random_stimulus"]
@@ -26,7 +25,7 @@ class Stimulus:
     everything as ``image`` has it.
     """
 
-    image: Image | EngineImage
+    image: MachineImage
     vectors: Words
     sizes: Sequence[int]
     gaps: NDArray[np.int64] | None = None
@@ -35,7 +34,7 @@ class Stimulus:
     pauses: NDArray[np.int64] | None = None
 
     @classmethod
-    def steady(cls, image: Image | EngineImage, vectors: Words) -> Stimulus:
+    def steady(cls, image: MachineImage, vectors: Words) -> Stimulus:
         """The stimulus of a source and a sink that never wait."""
         return cls(image, vectors, model.batch_sizes(len(vectors), image.batch))
 
@@ -60,7 +59,7 @@ class Stimulus:
 
 def random_stimulus(
     rng: np.random.Generator,
-    image: Image | EngineImage,
+    image: MachineImage,
     vectors: Words,
     idle: float = 0,
     stall: float = 0,

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.cycles import cycles_per_inference
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig, index_bits
-from skinny.model.parallel.lane_cycles import cycles_per_inference
-from skinny.model.parallel.segments import EngineImage
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 
 from .devices import ECP5, Device
@@ -144,11 +143,11 @@ def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
     )
 
 
-def estimate_report(image: Image | EngineImage, device: Device, target: str, *, rom: bool) -> dict[str, Any]:
+def estimate_report(image: MachineImage, device: Device, target: str, *, rom: bool) -> dict[str, Any]:
     """What the report of a synthesis would say, as far as it can be told. Raises :exc:`InputError` where there is no
     estimate or the core does not fit."""
     config = image.config
-    if isinstance(image, EngineImage) or config.guard:
+    if len(image.lanes) > 1 or config.guard:
         raise InputError("there are no estimates of engines and of cores with the guard")
     table = read_table()
     found = estimate(Shape(config, device, target, rom), table)

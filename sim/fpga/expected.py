@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig, Words, index_bits
-from skinny.model.parallel.segments import EngineConfig, EngineImage
+from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
@@ -30,13 +30,12 @@ def expected_cells(
     device: Device,
     *,
     target: str = "generic",
-    rom: Image | EngineImage | None = None,
+    rom: MachineImage | None = None,
 ) -> Expected:
     """For a core or an engine on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
     anything but that image."""
-    engine = isinstance(hardware, EngineConfig)
-    config = hardware.core if engine else hardware
-    cores = hardware.cores if engine else 1
+    config, cores = hardware.core, hardware.cores
+    engine = cores > 1
     guard = int(config.guard)
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
     vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)

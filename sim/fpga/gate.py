@@ -14,8 +14,7 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, Pins
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 from skinny.model.rings import Boolean
 from skinny.sim.build import build_testbench, missing_tools
 from skinny.sim.check.steps import CoreStep, LoadImage, ResetCore, RunStimulus
@@ -55,7 +54,7 @@ def gate_testbench(netlist: Netlist) -> Path:
     return build_testbench(text, netlist.top, ports=netlist.ports, level="-O0")
 
 
-def simulate_netlist(netlist: Netlist, image: Image | EngineImage, *, rom: bool = False) -> int:
+def simulate_netlist(netlist: Netlist, image: MachineImage, *, rom: bool = False) -> int:
     """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; the number of cycles that
     were compared. The first difference to the cycle model is a :exc:`CheckError`."""
     config = image.config

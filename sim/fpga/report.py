@@ -14,9 +14,8 @@ from skinny.hdl.export.export import TOP, Pins, to_verilog
 from skinny.hdl.measure.scan import ScanWrapper
 from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.files import write_folder
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.lane_cycles import cycles_per_inference
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.cycles import cycles_per_inference
+from skinny.model.machine.image import MachineImage
 
 from .devices import Device
 from .expected import Expected, expect_fit, expected_cells
@@ -36,7 +35,7 @@ class Design:
     """What is to be built: the core or engine for ``image`` on ``device``, of the parts that there are for its family
     or ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
 
-    image: Image | EngineImage
+    image: MachineImage
     device: Device
     rom: bool = False
     inferred: bool = False

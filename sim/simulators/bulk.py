@@ -20,9 +20,9 @@ from skinny.hdl.core.layout import retire_port
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.segments import EngineConfig, EngineImage
+from skinny.model.parallel.segments import EngineConfig
 from skinny.sim.build import build_library
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.record import RESULT, RETIRE, WAITING, Record, expect
@@ -37,7 +37,7 @@ PATIENCE = 10_000
 
 def harness(config: CoreConfig | EngineConfig, *, rom: bool = False, public: bool = False) -> str:
     """The C++ text that makes a verilated core or engine of ``config`` callable."""
-    core, lanes = (config.core, config.cores) if isinstance(config, EngineConfig) else (config, 1)
+    core, lanes = config.core, config.cores
     sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits}
     lines = [f"#define {name} {bits}\n" for name, bits in sizes.items()]
     lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
@@ -87,7 +87,7 @@ class BulkCore:
     def __init__(
         self,
         config: CoreConfig | EngineConfig,
-        image: Image | EngineImage | None = None,
+        image: MachineImage | None = None,
         *,
         rom: bool = False,
         public: bool = False,
@@ -112,7 +112,7 @@ class BulkCore:
         """One cycle of reset. Memories keep their contents, as in hardware."""
         self.library.skinny_reset(self.handle)
 
-    def load(self, image: Image | EngineImage) -> None:
+    def load(self, image: MachineImage) -> None:
         """Write ``image`` at the load port, with a pause now and then."""
         columns = load_columns(image.loads())
         count = len(columns[0])

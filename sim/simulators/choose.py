@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 from skinny.sim import build
 from skinny.sim.check.record import Record
 from skinny.sim.check.steps import CoreStep, LoadImage, ResetCore, RunStimulus
@@ -33,7 +32,7 @@ def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]
 
 
 def simulate(
-    image: Image | EngineImage, stimuli: Iterable[Stimulus], simulator: str, vcd: str | None = None
+    image: MachineImage, stimuli: Iterable[Stimulus], simulator: str, vcd: str | None = None
 ) -> Iterator[Record]:
     """Load ``image`` into its core or engine and run ``stimuli``, each checked against the cycle model: the first
     difference is a :exc:`CheckError`."""

@@ -14,7 +14,6 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.cycles import schedule
 from skinny.model.machine.isa import Op
 from skinny.sim.build import build_library
 from skinny.sim.check.generate import random_vectors
@@ -159,7 +158,7 @@ def campaign(
     parts = []
     for first in range(0, len(chosen), ROUND):
         stimulus = _stimulus(rng, image)
-        starts = schedule(image, stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
+        starts = image.timetable(stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
         part = chosen[first : first + ROUND]
         cycles = rng.integers(starts[1], starts[2], len(part))
         flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(part.tolist(), cycles.tolist(), strict=True)])

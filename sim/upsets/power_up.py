@@ -14,7 +14,8 @@ from skinny.model.formula.parse import parse_formula
 from skinny.model.link.host import Host
 from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.model.machine.image import MachineImage
+from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.rings import Ring
 from skinny.sim.build import build_library
 from skinny.sim.check.divergence import first_divergence
@@ -50,7 +51,7 @@ def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
     options = dict(DESIGNS[design])
     rom = options.pop("rom", False)
     programs = [compile_formula(parse_formula(text)).program for text in FORMULAS]
-    images = [fit_lanes(program, ring, **options, **SIZE) for program in programs]
+    images = [build_image(program, ring, ImageOptions(**options, **SIZE)) for program in programs]
     tried = [_Board(image) if design == "board" else _Core(image, rom) for image in images]
     for seed in seeds:
         yield tried[seed % len(tried)].attempt(np.random.default_rng(seed))
@@ -59,7 +60,7 @@ def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
 class _Core:
     """A core or an engine whose state can be filled. What it shows is compared with the cycle model."""
 
-    def __init__(self, image: Image | EngineImage, rom: bool) -> None:
+    def __init__(self, image: MachineImage, rom: bool) -> None:
         self.image = image
         self.rom = rom
         hardware = image.hardware

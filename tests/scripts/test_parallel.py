@@ -4,8 +4,8 @@ import json
 import subprocess
 
 import pytest
+from skinny.model.machine.cycles import latency
 from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.lane_cycles import latency
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.program.storage import load
 from skinny.model.rings import Boolean, PrimeField

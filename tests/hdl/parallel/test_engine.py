@@ -10,8 +10,8 @@ from skinny.hdl.parallel.combiner import Combiner
 from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.machine.cycles import hardware_words, packed_words
 from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.combine import fold_column
-from skinny.model.parallel.lane_cycles import fold_stages
+from skinny.model.parallel.combine import combine_column
+from skinny.model.parallel.lane_cycles import combine_stages
 from skinny.model.parallel.segments import EngineConfig, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim.check.generate import random_program
@@ -80,7 +80,7 @@ def test_fold(bench, ring, threads):
             value = int(column[v, 0])
             if number < 2:
                 state, entries = (packed_words(core, words[:, None]) for words in (first[1:, v], column[v]))
-                value = int(hardware_words(core, fold_column(ring, state, entries, config.unit[1])[None])[0, 0])
+                value = int(hardware_words(core, combine_column(ring, state, entries, config.unit[1])[None])[0, 0])
             expected.append((value, int(number == 2 and v == vectors - 1), int(v == faulty and number > 0)))
     sent = [
         [(int(w), n == width and v == vectors - 1, 0) for n, row in enumerate(first) for v, w in enumerate(row)],
@@ -122,4 +122,4 @@ def test_fold(bench, ring, threads):
 
 
 def test_stages_grow_with_the_threads():
-    assert [fold_stages(CoreConfig(Modular(16), threads=t)) for t in (3, 4, 5, 16)] == [2, 3, 4, 4]
+    assert [combine_stages(CoreConfig(Modular(16), threads=t)) for t in (3, 4, 5, 16)] == [2, 3, 4, 4]

@@ -5,13 +5,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from skinny.hdl.parallel import combiner as fold_module
+from skinny.hdl.parallel import combiner as combiner_module
 from skinny.hdl.parallel import engine as engine_module
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.combine import run_lanes
-from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes, fit_lanes
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.scripts.bench_parallel import measure, sized_program
@@ -146,7 +147,7 @@ def shifted(image):
 MISTAKES = {
     "fold order": lambda image: replace(image, lanes=(image.lanes[1], image.lanes[0], image.lanes[2])),
     "segment shifted": shifted,
-    "column copied": lambda image: replace(image, folded=(0, 0, 1)),
+    "column copied": lambda image: replace(image, combined=(0, 0, 1)),
 }
 
 
@@ -167,11 +168,11 @@ def without_rest(config):
     return min(config.threads - 1, 4) - 1
 
 
-def test_a_broken_fold_is_caught(monkeypatch, rng):
+def test_a_broken_combiner_is_caught(monkeypatch, rng):
     image = make_image(rng, MAIN, 30, outputs=2)
     stimulus = Stimulus.steady(image, image.config.pack(make_elements(rng, image, 5)))
     steps = [ResetCore(), LoadImage(image), RunStimulus(stimulus)]
-    monkeypatch.setattr(fold_module, "fold_stages", without_rest)
+    monkeypatch.setattr(combiner_module, "combine_stages", without_rest)
     with pytest.raises(CheckError, match=r"cycle \d+: result 0"):
         amaranth_simulator.run_steps(ParallelEngine(MAIN), steps)
 
@@ -191,7 +192,7 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
 
 def test_speed_of_one_inference():
     assert 19_990 <= LONG.cycles <= 20_000
-    images = [fit_lanes(LONG, RING, lanes) for lanes in (1, 2, 8)]
+    images = [build_image(LONG, RING, ImageOptions(lanes=lanes)) for lanes in (1, 2, 8)]
     alone, two, eight = (measure(loadable(image.hardware), image) for image in images)
     assert two * 1.95 <= alone
     assert eight * 7.5 <= alone

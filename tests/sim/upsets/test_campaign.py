@@ -10,7 +10,7 @@ from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import CheckError
 from skinny.model.formula.parse import parse_formula
 from skinny.model.machine.assemble import fit_image
-from skinny.model.machine.cycles import retire_delay, schedule
+from skinny.model.machine.cycles import retire_delay, timetable
 from skinny.model.rings import FixedPoint, Modular
 from skinny.model.run import golden
 from skinny.sim.check.stimulus import Stimulus, random_elements
@@ -57,7 +57,7 @@ def outcomes(of, stimulus, flips):
 
 def when(image, stimulus, word, thread, batch=1):
     """The cycle in which the registers of ``thread`` meet word ``word``: the beginning of their way round."""
-    start = int(schedule(image, stimulus.sizes).starts[batch])
+    start = int(timetable(image, stimulus.sizes).starts[batch])
     return start + word * image.config.threads + thread + retire_delay(image.config) - (image.config.threads - 1)
 
 
@@ -138,7 +138,7 @@ def test_errors_that_undo_themselves_need_the_guard():
     for core in CORES:
         of = upsets(core)
         stimulus = stimulus_for(of.image)
-        first, second = (int(start) - 1 for start in schedule(of.image, stimulus.sizes).starts[:2])
+        first, second = (int(start) - 1 for start in timetable(of.image, stimulus.sizes).starts[:2])
         flips = [
             (find(of, "weight memory", "memory"), 0, 9, second),
             (find(of, "input memory", "memory"), 1 << 4, 9, second),  # bank 1, thread 0, input 0
@@ -260,7 +260,7 @@ def test_settings_recover_in_the_first_round():
     # The guard still sees the old value in the cycle in which it is written.
     of = Upsets(upsets("self-check").image)
     stimulus = stimulus_for(of.image)
-    cycle = int(schedule(of.image, stimulus.sizes).starts[1]) + 3
+    cycle = int(timetable(of.image, stimulus.sizes).starts[1]) + 3
     numbers = [n for n, element in enumerate(of.elements) if element.place == "start and settings"]
     flips = np.stack([of.flip(n, 0, bit, cycle) for n in numbers for bit in range(of.elements[n].bits)])
     done = of.run(stimulus, flips, recover=True)
