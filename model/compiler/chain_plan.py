@@ -5,8 +5,8 @@ The dirt ``A_t`` is a term of the chain that is wanted anyway, or cancels agains
 ``c_t`` is not zero; signs are free. Every plan is for one of these contracts, ``h`` a pattern shorter than ``a + 1``:
 
 ==========  ===========================================================================================================
-``p``       ``j += c·i``
-``r``       ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
+``strict``  ``j += c·i``
+``loose``     ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
 ``row``     ``j += A_a·k + h·i``
 ``row_r``   the same, and ``k`` may be given some ``σ·i`` before
 ``pair``    two rows that add up to ``h·i``; between them ``k`` may be shifted by ``v·i``, which makes ``A_a·v·i``
@@ -25,23 +25,22 @@ from typing import NamedTuple
 
 from skinny.model.limits import check
 
-from .contracts import CEILING
-from .passes.rebalance import product_costs
+from .contracts import CEILING, product_costs
 
 __all__ = [
     "LONGEST",
     "SEARCHED",
     "below",
-    "cut_p",
-    "cut_r",
     "forced_cut",
+    "loose_cut",
     "pattern_of",
-    "plan_p",
+    "plan_loose",
     "plan_pair",
-    "plan_pair_r",
-    "plan_r",
+    "plan_pair_loose",
     "plan_row",
-    "plan_row_r",
+    "plan_row_loose",
+    "plan_strict",
+    "strict_cut",
 ]
 
 #: Longer chains are left to rebalancing; the depth of recursion and the time to plan stay small.
@@ -108,33 +107,33 @@ def _products() -> tuple[list[int], list[int]]:
 
 
 @cache
-def _product_p(n: int) -> int:
+def _product_strict(n: int) -> int:
     return _products()[0][n]
 
 
 @cache
-def _product_r(n: int) -> int:
+def _product_loose(n: int) -> int:
     return _products()[1][n]
 
 
 @memo
 def _shallow(a: int, t: int) -> int:
-    return 2 * _product_r(a - t) + _product_p(t)
+    return 2 * _product_loose(a - t) + _product_strict(t)
 
 
 @memo
 def _deep(a: int, t: int, q: int) -> int:
     """``q = t`` is a shallow row with one more in its inner factor."""
-    return 2 * _product_r(a - t) + _shallow(t, q) if q < t else _shallow(a, t) + 2
+    return 2 * _product_loose(a - t) + _shallow(t, q) if q < t else _shallow(a, t) + 2
 
 
 @memo
-def cut_p(n: int) -> int:
-    return min(range(1, n), key=lambda t: 2 * _product_r(t) + 2 * _product_r(n - t))
+def strict_cut(n: int) -> int:
+    return min(range(1, n), key=lambda t: 2 * _product_loose(t) + 2 * _product_loose(n - t))
 
 
 @memo
-def cut_r(n: int) -> int:
+def loose_cut(n: int) -> int:
     """Where the shortest shallow row of ``n`` factors is cut; 0 for the one factor that needs no cut."""
     return min(range(1, n), key=lambda t: _shallow(n, t), default=0)
 
@@ -146,12 +145,12 @@ def _head(h: int, q: int, flipped: int = 0) -> int:
     if flipped:
         at = forced_cut(upper, flipped - q)
         upper ^= 1 << flipped - q
-    return 2 * plan_r(upper, at).cost + plan_row(q, below(h, q)).cost
+    return 2 * plan_loose(upper, at).cost + plan_row(q, below(h, q)).cost
 
 
 @memo
 def plan_row(a: int, h: int) -> Plan:
-    best = Plan(_product_p(a) + plan_p(h).cost, "exact")
+    best = Plan(_product_strict(a) + plan_strict(h).cost, "exact")
     if not h:
         return best
     n = h.bit_length()
@@ -159,7 +158,7 @@ def plan_row(a: int, h: int) -> Plan:
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
-            cost = _shallow(a, t) + plan_p(h ^ 1 << t, forced_cut(h, t)).cost
+            cost = _shallow(a, t) + plan_strict(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
         for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
@@ -172,11 +171,11 @@ def plan_row(a: int, h: int) -> Plan:
 
 
 @memo
-def plan_row_r(a: int, h: int) -> Plan:
+def plan_row_loose(a: int, h: int) -> Plan:
     best = Plan(plan_row(a, h).cost, "row")
     if not h:
         return best
-    cost = _product_p(a) + plan_r(h).cost
+    cost = _product_strict(a) + plan_loose(h).cost
     if cost < best.cost:
         best = Plan(cost, "exact")
     n = h.bit_length()
@@ -184,15 +183,15 @@ def plan_row_r(a: int, h: int) -> Plan:
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
-            cost = _shallow(a, t) + plan_r(h ^ 1 << t, forced_cut(h, t)).cost
+            cost = _shallow(a, t) + plan_loose(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
         for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
             cost = _deep(a, t, q)
             if cost < best.cost:
                 upper = h >> q
-                cost += plan_p(upper ^ 1 << t - q, forced_cut(upper, t - q)).cost
-                cost += plan_row_r(q, below(h, q)).cost
+                cost += plan_strict(upper ^ 1 << t - q, forced_cut(upper, t - q)).cost
+                cost += plan_row_loose(q, below(h, q)).cost
                 if cost < best.cost:
                     best = Plan(cost, "deep", (t, q))
     return best
@@ -200,7 +199,7 @@ def plan_row_r(a: int, h: int) -> Plan:
 
 @memo
 def plan_pair(a: int, h: int) -> Plan:
-    best = Plan(2 * _product_r(a) + plan_p(h).cost, "apart")
+    best = Plan(2 * _product_loose(a) + plan_strict(h).cost, "apart")
     if not h:
         return best
     n = h.bit_length()
@@ -216,17 +215,17 @@ def plan_pair(a: int, h: int) -> Plan:
         for other in range(1, t) if a <= SEARCHED else ():
             cost = _shallow(a, t) + _shallow(a, other)
             if cost < best.cost:
-                cost += plan_p(h ^ 1 << t ^ 1 << other).cost
+                cost += plan_strict(h ^ 1 << t ^ 1 << other).cost
                 if cost < best.cost:
                     best = Plan(cost, "shallow", (t, other))
     for q2 in _windowed(a, 0.4, 0.8, min(a, n - 1)):
-        lower, upper = below(h, q2), 2 * plan_r(h >> q2).cost
+        lower, upper = below(h, q2), 2 * plan_loose(h >> q2).cost
         for q1 in _windowed(a, 0.2, 0.6, min(q2, lower.bit_length() - 1)):
             rows, t = _deep_pair(a, q1, q2)
             rows += upper
             if rows >= best.cost:
                 continue
-            cost = rows + _product_p(q2) + _head(lower, q1)
+            cost = rows + _product_strict(q2) + _head(lower, q1)
             if cost < best.cost:
                 best = Plan(cost, "both deep", (q1, q2, t, 0))
             for inner in _windowed(q2, 0.5, 0.95, q2):
@@ -250,7 +249,7 @@ def _deep_pair(a: int, q1: int, q2: int) -> tuple[int, int]:
 
 
 @memo
-def plan_pair_r(a: int, h: int) -> Plan:
+def plan_pair_loose(a: int, h: int) -> Plan:
     best = NONE
     n = h.bit_length()
     for t in _windowed(a, 0.5, 0.95, a):
@@ -259,51 +258,51 @@ def plan_pair_r(a: int, h: int) -> Plan:
                 g = h if other == t else h ^ 1 << t ^ 1 << other
                 cost = _deep(a, t, q) + _shallow(a, other)
                 if cost < best.cost and g >> q:
-                    cost += plan_p(g >> q).cost + plan_row_r(q, below(g, q)).cost
+                    cost += plan_strict(g >> q).cost + plan_row_loose(q, below(g, q)).cost
                     if cost < best.cost:
                         best = Plan(cost, "deep", (t, q, other))
     return best
 
 
 @memo
-def plan_p(c: int, at: int = 0) -> Plan:
+def plan_strict(c: int, at: int = 0) -> Plan:
     """``at``: the only cut allowed, unless 0."""
     n = c.bit_length()
     if c & c - 1 == 0:
-        return Plan(_product_p(n - 1) if c else 0, "product")
+        return Plan(_product_strict(n - 1) if c else 0, "product")
     best = NONE
     # A long chain never gains from its terms one by one, and trying it would make the recursion as deep as it is long.
     if not at and n <= EVERY:
         for t in range(n) if n <= SEARCHED else (n - 1,):
             if c >> t & 1:
-                cost = plan_p(c ^ 1 << t).cost + _product_p(t)
+                cost = plan_strict(c ^ 1 << t).cost + _product_strict(t)
                 if cost < best.cost:
                     best = Plan(cost, "term", (t,))
     for a in (at,) if at else _windowed(n, 0.25, 0.65, n - 1):
         check()
-        cost = 2 * plan_r(c >> a).cost + plan_pair(a, below(c, a)).cost
+        cost = 2 * plan_loose(c >> a).cost + plan_pair(a, below(c, a)).cost
         if cost < best.cost:
             best = Plan(cost, "pair", (a,))
     return best
 
 
 @memo
-def plan_r(c: int, at: int = 0) -> Plan:
+def plan_loose(c: int, at: int = 0) -> Plan:
     n = c.bit_length()
     if c & c - 1 == 0:
-        return Plan(_product_r(n - 1) if c else 0, "product")
+        return Plan(_product_loose(n - 1) if c else 0, "product")
     best = NONE
     if not at and n <= EVERY:
-        best = Plan(plan_r(c ^ 1 << n - 1).cost + _product_r(n - 1), "term", (n - 1,))
+        best = Plan(plan_loose(c ^ 1 << n - 1).cost + _product_loose(n - 1), "term", (n - 1,))
     for a in (at,) if at else _windowed(n, 0.15, 0.55, n - 1):
         check()
         h, v = below(c, a), c >> a
-        shift = plan_p(v).cost
+        shift = plan_strict(v).cost
         for way, cost in (
             ("pair", plan_pair(a, h).cost + shift),
-            ("pair_r", plan_pair_r(a, h).cost + shift),
-            ("apart", plan_r(h).cost + 2 * _product_r(a) + shift),
-            ("row", plan_row(a, h).cost + 2 * plan_r(v).cost),
+            ("pair_loose", plan_pair_loose(a, h).cost + shift),
+            ("apart", plan_loose(h).cost + 2 * _product_loose(a) + shift),
+            ("row", plan_row(a, h).cost + 2 * plan_loose(v).cost),
         ):
             if cost < best.cost:
                 best = Plan(cost, way, (a,))
