@@ -4,14 +4,14 @@ The dirt ``A_t`` is a term of the chain that is wanted anyway, or cancels agains
 ``A_q`` is what a row of the shorter head needs. Plans hold the cheapest choice for a *pattern*: bit ``t`` is set when
 ``c_t`` is not zero; signs are free. Every plan is for one of these contracts, ``h`` a pattern shorter than ``a + 1``:
 
-==========  ===========================================================================================================
-``strict``  ``j += c·i``
-``loose``     ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
-``row``     ``j += A_a·k + h·i``
-``row_r``   the same, and ``k`` may be given some ``σ·i`` before
-``pair``    two rows that add up to ``h·i``; between them ``k`` may be shifted by ``v·i``, which makes ``A_a·v·i``
-``pair_r``  the same, and ``k`` may be left with some ``σ·i`` more
-==========  ===========================================================================================================
+==============  =======================================================================================================
+``strict``      ``j += c·i``
+``loose``       ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
+``row``         ``j += A_a·k + h·i``
+``row_loose``   the same, and ``k`` may be given some ``σ·i`` before
+``pair``        two rows that add up to ``h·i``; between them ``k`` may be shifted by ``v·i``, which makes ``A_a·v·i``
+``pair_loose``  the same, and ``k`` may be left with some ``σ·i`` more
+==============  =======================================================================================================
 
 Precondition: patterns. Postcondition: plans with exact lengths. Cost: all patterns of up to :data:`SEARCHED`
 coefficients that occur, then windows of cuts.
@@ -52,6 +52,25 @@ EVERY = 40
 WINDOW = 80
 POINTS = 12
 
+
+class Window(NamedTuple):
+    """The share of a piece's length where its cuts are looked for when the piece is too long to try every cut."""
+
+    low: float
+    high: float
+
+
+# Every cut of chains of ones with 20 to 40 levels was tried: the best ones lie where the comments say, at about the
+# same shares whatever the length. The windows reach well beyond that, because other patterns move the cuts.
+#: The cut of a chain under the strict contract, best at 0.32 to 0.44, and under the loose one, best at 0.26 to 0.33.
+STRICT_CUT, LOOSE_CUT = Window(0.25, 0.65), Window(0.15, 0.55)
+#: ``t`` of a row, best at 0.67 to 0.79; of a row in a pair, at 0.67 to 0.75; of two deep rows in one, at 0.67 to 0.76.
+ROW_SOURCE_DIRT, PAIR_SOURCE_DIRT, DEEP_PAIR_SOURCE_DIRT = Window(0.5, 0.97), Window(0.5, 0.95), Window(0.55, 0.95)
+#: ``q`` of a deep row, best at 0.42 to 0.59.
+THIRD_DIRT = Window(0.35, 0.7)
+#: ``q`` of the first and of the second of two deep rows in a pair, best at 0.30 to 0.38 and at 0.48 to 0.55.
+FIRST_THIRD_DIRT, SECOND_THIRD_DIRT = Window(0.2, 0.6), Window(0.4, 0.8)
+
 memo = lru_cache(maxsize=1 << 18)
 
 
@@ -74,11 +93,11 @@ def below(pattern: int, cut: int) -> int:
     return pattern & (1 << cut) - 1
 
 
-def _windowed(n: int, low: float, high: float, end: int) -> range:
-    """Cuts from 1 to ``end - 1``; of a long input only those between the shares ``low`` and ``high``."""
+def _windowed(n: int, window: Window, end: int) -> range:
+    """Cuts from 1 to ``end - 1``; when ``n`` is large, only some of those in the window."""
     if n <= EVERY:
         return range(1, end)
-    first, last = max(1, int(n * low)), min(end, int(n * high) + 2)
+    first, last = max(1, int(n * window.low)), min(end, int(n * window.high) + 2)
     return range(first, last, 1 if n <= WINDOW else max(1, (last - first) // POINTS))
 
 
@@ -154,14 +173,14 @@ def plan_row(a: int, h: int) -> Plan:
     if not h:
         return best
     n = h.bit_length()
-    for t in _windowed(a, 0.5, 0.97, a):
+    for t in _windowed(a, ROW_SOURCE_DIRT, a):
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
             cost = _shallow(a, t) + plan_strict(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
-        for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
+        for q in _windowed(a, THIRD_DIRT, min(t, n - 1)):
             cost = _deep(a, t, q)
             if cost < best.cost:
                 cost += _head(h, q, t)
@@ -179,14 +198,14 @@ def plan_row_loose(a: int, h: int) -> Plan:
     if cost < best.cost:
         best = Plan(cost, "exact")
     n = h.bit_length()
-    for t in _windowed(a, 0.5, 0.97, a):
+    for t in _windowed(a, ROW_SOURCE_DIRT, a):
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
             cost = _shallow(a, t) + plan_loose(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
-        for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
+        for q in _windowed(a, THIRD_DIRT, min(t, n - 1)):
             cost = _deep(a, t, q)
             if cost < best.cost:
                 upper = h >> q
@@ -203,9 +222,9 @@ def plan_pair(a: int, h: int) -> Plan:
     if not h:
         return best
     n = h.bit_length()
-    cuts = _windowed(a, 0.5, 0.95, a)
+    cuts = _windowed(a, PAIR_SOURCE_DIRT, a)
     for t in cuts:
-        for q in _windowed(a, 0.35, 0.7, min(t + 1, n - 1)):
+        for q in _windowed(a, THIRD_DIRT, min(t + 1, n - 1)):
             for other in cuts if a <= SEARCHED else (t,):
                 cost = _deep(a, t, q) + _shallow(a, other)
                 if cost < best.cost:
@@ -218,9 +237,9 @@ def plan_pair(a: int, h: int) -> Plan:
                 cost += plan_strict(h ^ 1 << t ^ 1 << other).cost
                 if cost < best.cost:
                     best = Plan(cost, "shallow", (t, other))
-    for q2 in _windowed(a, 0.4, 0.8, min(a, n - 1)):
+    for q2 in _windowed(a, SECOND_THIRD_DIRT, min(a, n - 1)):
         lower, upper = below(h, q2), 2 * plan_loose(h >> q2).cost
-        for q1 in _windowed(a, 0.2, 0.6, min(q2, lower.bit_length() - 1)):
+        for q1 in _windowed(a, FIRST_THIRD_DIRT, min(q2, lower.bit_length() - 1)):
             rows, t = _deep_pair(a, q1, q2)
             rows += upper
             if rows >= best.cost:
@@ -228,7 +247,7 @@ def plan_pair(a: int, h: int) -> Plan:
             cost = rows + _product_strict(q2) + _head(lower, q1)
             if cost < best.cost:
                 best = Plan(cost, "both deep", (q1, q2, t, 0))
-            for inner in _windowed(q2, 0.5, 0.95, q2):
+            for inner in _windowed(q2, PAIR_SOURCE_DIRT, q2):
                 if (
                     inner >= q1
                     and lower >> inner & 1
@@ -244,7 +263,7 @@ def plan_pair(a: int, h: int) -> Plan:
 @memo
 def _deep_pair(a: int, q1: int, q2: int) -> tuple[int, int]:
     """The length of two deep rows with one dirt ``A_t``, and the best ``t``."""
-    cuts = [t for t in _windowed(a, 0.55, 0.95, a) if t > q2]
+    cuts = [t for t in _windowed(a, DEEP_PAIR_SOURCE_DIRT, a) if t > q2]
     return min(((_deep(a, t, q1) + _deep(a, t, q2), t) for t in cuts), default=(CEILING, 0))
 
 
@@ -252,8 +271,8 @@ def _deep_pair(a: int, q1: int, q2: int) -> tuple[int, int]:
 def plan_pair_loose(a: int, h: int) -> Plan:
     best = NONE
     n = h.bit_length()
-    for t in _windowed(a, 0.5, 0.95, a):
-        for q in _windowed(a, 0.35, 0.7, min(t + 1, n - 1)):
+    for t in _windowed(a, PAIR_SOURCE_DIRT, a):
+        for q in _windowed(a, THIRD_DIRT, min(t + 1, n - 1)):
             for other in range(1, a) if a <= SEARCHED else (t,):
                 g = h if other == t else h ^ 1 << t ^ 1 << other
                 cost = _deep(a, t, q) + _shallow(a, other)
@@ -278,7 +297,7 @@ def plan_strict(c: int, at: int = 0) -> Plan:
                 cost = plan_strict(c ^ 1 << t).cost + _product_strict(t)
                 if cost < best.cost:
                     best = Plan(cost, "term", (t,))
-    for a in (at,) if at else _windowed(n, 0.25, 0.65, n - 1):
+    for a in (at,) if at else _windowed(n, STRICT_CUT, n - 1):
         check()
         cost = 2 * plan_loose(c >> a).cost + plan_pair(a, below(c, a)).cost
         if cost < best.cost:
@@ -294,7 +313,7 @@ def plan_loose(c: int, at: int = 0) -> Plan:
     best = NONE
     if not at and n <= EVERY:
         best = Plan(plan_loose(c ^ 1 << n - 1).cost + _product_loose(n - 1), "term", (n - 1,))
-    for a in (at,) if at else _windowed(n, 0.15, 0.55, n - 1):
+    for a in (at,) if at else _windowed(n, LOOSE_CUT, n - 1):
         check()
         h, v = below(c, a), c >> a
         shift = plan_strict(v).cost

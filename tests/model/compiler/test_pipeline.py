@@ -1,13 +1,15 @@
 """The compiler: programs equal their formulas, keep their contracts, and have the lengths that were predicted."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from skinny.model.compiler import passes, pipeline
 from skinny.model.compiler.pipeline import PASSES, compile_formula
-from skinny.model.errors import InputError
+from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Formula, constant, evaluate, facts, product, total, variables
 from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import Limits
@@ -311,3 +313,39 @@ def test_equal_parts_are_compiled_once():
         deep = deep * deep + 1
     with pytest.raises(InputError, match="more than the limit"):
         compile_with(10_000, {"y": deep})
+
+
+def test_every_file_in_passes_is_a_pass_with_a_switch():
+    files = {path.stem for path in Path(passes.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(PASSES) - {"contracts", "telescope"}
+
+
+#: Formulas that go through each pass over code.
+BROKEN = [("peephole", "clean"), ("prune", "clean"), ("schedule", "in-place"), ("search", "clean")]
+
+
+@pytest.mark.parametrize(("name", "contract"), BROKEN)
+def test_an_internal_error_names_the_pass(monkeypatch, name, contract):
+    outputs = parse_formula("y = a*b + c")
+    good = getattr(pipeline, name)
+
+    def malformed(code):
+        return code.with_rows([(1, 1, 1, 0)])
+
+    def wrong(code):
+        (dst, src, sign, number), *rest = good(code).rows()
+        return code.with_rows([(dst, src, -sign, number), *rest])
+
+    monkeypatch.setattr(pipeline, name, malformed)
+    with pytest.raises(CheckError, match=f"^internal error after the step {name}: instruction 0: source and target"):
+        compile_formula(outputs, contract=contract)
+    monkeypatch.setattr(pipeline, name, wrong)
+    with pytest.raises(CheckError, match=f"^internal error: output y .*, first after the step {name}$"):
+        compile_formula(outputs, contract=contract)
+
+
+def test_wrong_code_is_laid_to_the_pass_that_wrote_it(monkeypatch):
+    good = pipeline.recurrence
+    monkeypatch.setattr(pipeline, "recurrence", lambda *given: good(*given).part(slice(0, 1)))
+    with pytest.raises(CheckError, match=r"first after the step univariate$"):
+        compile_formula(parse_formula("x^5 + 2*x^3 + 7"))
