@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ __all__ = [
     "Output",
     "Program",
     "Weight",
+    "accumulator_cost",
     "attention_cost",
     "attention_steps",
 ]
@@ -60,6 +61,10 @@ class Linear(NamedTuple):
     def steps(self) -> Counter[tuple[int, int]]:
         """The accumulator steps as ``(k, u)``, the bias as ``(k, -1)``; a term listed twice counts twice."""
         return Counter(self.terms if self.bias is None else (*self.terms, (self.bias, -1)))
+
+    def numbered_steps(self) -> frozenset[tuple[tuple[int, int], int]]:
+        """The steps as a set: a step is there with each of the numbers from 0 to one less than its count."""
+        return frozenset((step, number) for step, count in self.steps().items() for number in range(count))
 
 
 Form = Input | Weight | Linear
@@ -104,14 +109,15 @@ class Columns:
         return Columns(self.dst[chosen], self.src[chosen], self.sign[chosen], self.form[chosen])
 
 
+def accumulator_cost(held: Set[Hashable], wanted: Set[Hashable]) -> int:
+    """Steps that make the accumulator hold the terms ``wanted`` when it holds the terms ``held``: built anew, or single
+    terms added and taken away, which is bit-exact in every ring because a term's rounded product is always the same."""
+    return min(len(wanted), len(held ^ wanted))
+
+
 def attention_cost(held: Linear | None, wanted: Linear) -> int:
-    """Steps that make the accumulator hold ``wanted`` when it holds ``held``: built anew, or single terms
-    added and taken away, which is bit-exact in every ring because a term's rounded product is always the same."""
-    anew = len(wanted.terms) + (wanted.bias is not None)
-    if held is None:
-        return anew
-    before, after = held.steps(), wanted.steps()
-    return min(anew, ((before - after) + (after - before)).total())
+    """Steps that make the accumulator hold ``wanted`` when it holds ``held`` (None: nothing)."""
+    return accumulator_cost(frozenset() if held is None else held.numbered_steps(), wanted.numbered_steps())
 
 
 def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:

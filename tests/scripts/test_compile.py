@@ -28,7 +28,7 @@ def asked(monkeypatch):
         calls.append((outputs, options))
         return SimpleNamespace(
             program=load("p.skn"),
-            steps=[("emit", 9, 10), ("fold", 4, 5)],
+            steps=[("emit", 9, 10), ("prune", 4, 5)],
             facts=facts(*outputs.values()),
             predicted=9,
             checked="by looking at it",
@@ -36,7 +36,7 @@ def asked(monkeypatch):
         )
 
     stub = ModuleType("skinny.model.compiler.pipeline")
-    stub.PASSES = ("peephole", "fold")
+    stub.PASSES = ("peephole", "prune")
     stub.compile_formula = compile_formula
     monkeypatch.setitem(sys.modules, "skinny.model.compiler.pipeline", stub)
     return calls
@@ -56,19 +56,19 @@ def test_defaults(skinny, asked):
 
 
 def test_every_option_reaches_the_compiler(skinny, asked):
-    words = "--contract in-place --width 5 --no-attention --without fold --without peephole --start -1,1,0,0,2"
+    words = "--contract in-place --width 5 --no-attention --without prune --without peephole --start -1,1,0,0,2"
     assert skinny("compile", "a*b", *words.split())[0] == 0
     ((_, options),) = asked
     assert options == {
         "contract": "in-place",
         "width": 5,
         "attention": False,
-        "without": frozenset({"fold", "peephole"}),
+        "without": frozenset({"prune", "peephole"}),
         "start": (-1, 1, 0, 0, 2),
     }
-    assert skinny("compile", "a*b", "--attention", "--without", "fold,peephole")[0] == 0
+    assert skinny("compile", "a*b", "--attention", "--without", "prune,peephole")[0] == 0
     assert asked[1][1]["attention"] is True
-    assert asked[1][1]["without"] == {"fold", "peephole"}
+    assert asked[1][1]["without"] == {"prune", "peephole"}
 
 
 @pytest.mark.parametrize("text", ["-a*b", "-a", "-2*a", "- a"])
@@ -111,7 +111,7 @@ def test_json(answer, asked):
     assert (found["textbook_length"], found["bound"], found["bound_log2"]) == (8, 16, 4)
     assert found["passes"] == [
         {"pass": "emit", "length": 9, "cycles": 10},
-        {"pass": "fold", "length": 4, "cycles": 5},
+        {"pass": "prune", "length": 4, "cycles": 5},
     ]
     assert (found["predicted"], found["checked"], found["seconds"]) == (9, "by looking at it", 0.5)
     assert found["file"] == "out.skn"
@@ -133,14 +133,14 @@ def test_explain(skinny, asked):
     lines = [line.split() for line in out.splitlines()]
     assert lines[0] == ["after", "length", "cycles"]
     assert ["emit", "9", "10"] in lines
-    assert ["fold", "4", "5"] in lines
+    assert ["prune", "4", "5"] in lines
     assert "textbook recursion  4 (bound 4^1)" in out
 
 
 def test_unknown_passes_are_refused(skinny, asked):
     code, out, err = skinny("compile", "a", "--without", "flod")
     assert (code, out) == (2, "")
-    assert err == "skinny: error: there is no pass 'flod': --without takes peephole, fold\n"
+    assert err == "skinny: error: there is no pass 'flod': --without takes peephole, prune\n"
 
 
 @pytest.mark.parametrize(

@@ -7,61 +7,45 @@ constant between the same registers (they become one). Repeated until nothing ch
 
 from __future__ import annotations
 
-from skinny.model.compiler.contracts import Affine, Scalar
-from skinny.model.compiler.polynomial import Coefficient, magnitude
+from skinny.model.compiler.code import Affine, Code, Row, Scalars, affine_scalar
 from skinny.model.limits import checked
-
-from .emit import MINUS
 
 __all__ = ["peephole"]
 
+#: How many instructions an instruction looks back over.
 REACH = 200
 
 
-def peephole(code: list[int], scalars: dict[Scalar, int]) -> list[int]:
-    """``code`` as packed instructions; merged constants are added to ``scalars``."""
-    names = list(scalars)
-    constant = [not scalar.terms for scalar in names]
+def peephole(code: Code) -> Code:
+    """The code with neighbours cancelled and merged; merged constants are added to its scalars."""
+    before = list(code.rows())
     while True:
-        before = len(code)
-        out: list[int] = []
-        for instruction in checked(code):
-            dst, src = instruction >> 4 & 15, instruction & 15
-            pair = instruction & 255
-            opposite = instruction ^ MINUS
-            is_constant = constant[instruction >> 9]
-            position = len(out) - 1
-            floor = max(0, position - REACH)
-            while position >= floor:
-                other = out[position]
-                if other == opposite:
-                    del out[position]
-                    break
-                if is_constant and other & 255 == pair and constant[other >> 9]:
-                    total = _signed(names, instruction) + _signed(names, other)
-                    if total:
-                        scalar = Affine((), magnitude(total))
-                        number = scalars.setdefault(scalar, len(scalars))
-                        if number == len(names):
-                            names.append(scalar)
-                            constant.append(True)
-                        out[position] = number << 9 | (MINUS if total < 0 else 0) | pair
-                    else:
-                        del out[position]
-                    break
-                if other >> 4 & 15 == src or other & 15 == dst:
-                    position = -1
-                    break
-                position -= 1
+        after: list[Row] = []
+        for row in checked(before):
+            _append(after, row, code.scalars)
+        if len(after) == len(before):
+            return code.with_rows(after)
+        before = after
+
+
+def _append(done: list[Row], row: Row, scalars: Scalars) -> None:
+    """Add an instruction to those done, or merge it with one of them."""
+    dst, src, sign, number = row
+    for position in range(len(done) - 1, max(-1, len(done) - 2 - REACH), -1):
+        other_dst, other_src, other_sign, other_number = done[position]
+        if other_dst == src or other_src == dst:
+            break
+        if other_dst != dst or other_src != src:
+            continue
+        if other_number == number and other_sign != sign:
+            del done[position]
+            return
+        if not (scalars[number].terms or scalars[other_number].terms):
+            total = sign * scalars[number].bias + other_sign * scalars[other_number].bias
+            if total:
+                sign, scalar = affine_scalar(Affine((), total))
+                done[position] = dst, src, sign, scalars.number(scalar)
             else:
-                position = -1
-            if position < 0:
-                out.append(instruction)
-        code = out
-        if len(code) == before:
-            return code
-
-
-def _signed(names: list[Scalar], instruction: int) -> Coefficient:
-    value = names[instruction >> 9].bias
-    return -value if instruction & MINUS else value
+                del done[position]
+            return
+    done.append(row)

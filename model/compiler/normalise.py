@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from skinny.model.compiler.polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, raised
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.limits import MOST_BITS, check, current
+
+from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, raised
 
 __all__ = ["normalise"]
 
