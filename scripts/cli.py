@@ -63,7 +63,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"skinny {version('skinny')}")
+    parser.add_argument("--version", action="version", version=f"skinny {version('skinny-inference')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     commanded = (compile, run, trace, explain, bound, info, sim, faults, verilog, fpga, board, host, picture, bench)
     for command in commanded:

@@ -132,7 +132,7 @@ def execute(args: argparse.Namespace) -> None:
             print(f"{args.output}: {', '.join(files)}")
 
 
-def _estimate(args: argparse.Namespace, image: Image, device: Device) -> None:
+def _estimate(args: argparse.Namespace, image: Image | EngineImage, device: Device) -> None:
     if args.output is not None or args.gate_level:
         raise InputError("an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level")
     target = "generic" if args.inferred else device.family.target

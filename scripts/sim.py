@@ -17,7 +17,7 @@ from skinny.model.parallel.combine import run_image
 from skinny.model.parallel.segments import EngineImage, fit_lanes
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
-from skinny.model.rings import Array, parse_ring
+from skinny.model.rings import Array, FixedPoint, parse_ring
 from skinny.model.run.golden import run
 from skinny.sim import ENGINES
 
@@ -145,7 +145,7 @@ def execute(args: argparse.Namespace) -> None:
             print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
         raise difference
     answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
-    if isinstance(image, EngineImage) and not ring.is_ring:
+    if isinstance(image, EngineImage) and isinstance(ring, FixedPoint):
         sequential = run(program, ring, elements).outputs
         answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
     _report(args, [output.name for output in program.outputs], ring, found, answer)

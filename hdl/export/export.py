@@ -171,7 +171,7 @@ def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = Fal
         elements = np.pad(elements, [(0, -len(elements) % config.slices), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(run_image(image, elements))
-    if image.self_check:  # a status word follows
+    if isinstance(image, Image) and image.self_check:  # a status word follows
         outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
     sizes = batch_sizes(len(vectors), image.batch)
     when = plan(image, sizes)

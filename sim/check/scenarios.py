@@ -24,7 +24,7 @@ def reset_steps(rng: np.random.Generator, image: Image | EngineImage, vectors: W
     """A reset in a random cycle while results wait; then one of a core that is full up to its input buffers, after
     which the first batch is complete with its first word. What follows a reset is checked from its first cycle."""
     stimulus = random_stimulus(rng, image, vectors, 0.3, 0.3, 0.5)
-    steps = [Load(image), _cut(stimulus, int(rng.integers(stimulus.results)), rng), Reset(), Run(stimulus)]
+    steps: list[Step] = [Load(image), _cut(stimulus, int(rng.integers(stimulus.results)), rng), Reset(), Run(stimulus)]
     shortest = _shortest(rng, image)
     # As many vectors as all result FIFOs and both input buffers hold, and one more.
     count = shortest.batches + max(lane.batches for lane in shortest.lanes) + 3

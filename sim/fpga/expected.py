@@ -35,11 +35,12 @@ def expected_cells(
     """For a core or an engine on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
     anything but that image."""
     engine = isinstance(hardware, EngineConfig)
-    config = hardware.core if engine else hardware
-    cores = hardware.cores if engine else 1
+    if isinstance(hardware, EngineConfig):
+        config, cores, vector_bits = hardware.core, hardware.cores, (hardware.vectors - 1).bit_length()
+    else:
+        config, cores, vector_bits = hardware, 1, index_bits(hardware.threads)
     guard = int(config.guard)
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
-    vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     memories = [program, weights, inputs, results] * cores + [results] * engine
