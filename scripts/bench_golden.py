@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 from skinny.model.errors import CheckError
-from skinny.model.program.program import Columns, Input, Output, Program, Weight
+from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import Array, Modular
 from skinny.model.run.golden import run
 
@@ -46,7 +46,7 @@ def bench_golden(
 def _random_program(rng: np.random.Generator, length: int) -> Program:
     dst = rng.integers(0, 3, length)
     src = (dst + rng.integers(1, 3, length)) % 3
-    forms = [*map(Input, range(INPUTS)), *map(Weight, range(WEIGHTS))]
+    forms: list[Input | Weight | Linear] = [*map(Input, range(INPUTS)), *map(Weight, range(WEIGHTS))]
     return Program(
         width=3,
         inputs=tuple(f"x{u}" for u in range(INPUTS)),

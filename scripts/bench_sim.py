@@ -12,7 +12,7 @@ import numpy as np
 from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image, assemble
+from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
 from skinny.sim.build import build_program
@@ -121,7 +121,7 @@ def bench_sim(instructions: int = 200, vectors: int = 8000, repeats: int = 3) ->
 
 
 def _run_main(program: Path, stimulus: Stimulus, expected: int) -> float:
-    image: Image = stimulus.image
+    image = stimulus.image
     with tempfile.TemporaryDirectory(prefix="skinny-") as folder:
         loads, words = Path(folder, "loads"), Path(folder, "words")
         loads.write_bytes(np.array([tuple(map(int, item)) for item in image.loads()], dtype=np.uint64).tobytes())

@@ -129,8 +129,8 @@ def _box(given: Sequence[str], names: Sequence[str]) -> list[tuple[Fraction, Fra
             general = pair
     out = []
     for name in names:
-        limits = special.get(name, general)
-        if limits is None:
+        box = special.get(name, general)
+        if box is None:
             raise InputError(f"--box: the input {name!r} has no box")
-        out.append(limits)
+        out.append(box)
     return out

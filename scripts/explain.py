@@ -185,7 +185,7 @@ def _print_shares(inputs: dict[str, dict[str, Any]], found: dict[str, Any], fini
         (name for name, share in found["shares"].items() if share != 0),
         key=lambda name: -abs(Fraction(found["shares"][name])),
     )
-    rows = [row(name, *(inputs[side][name] for side in "ab"), found["shares"][name]) for name in moved[:SHOWN]]
+    rows = [row(name, inputs["a"][name], inputs["b"][name], found["shares"][name]) for name in moved[:SHOWN]]
     rest = moved[SHOWN:]
     if found["remainder"] != 0:
         rows.append(row("(rounding, overflow)", "", "", found["remainder"]))

@@ -113,7 +113,8 @@ def _measure(subject: Subject, seeds: Sequence[int]) -> Row:
 
 
 def _place_core(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
-    small = {"threads": 1, "depth": 256, "inputs": 16, "weights": 16, "fifo": 16, "attention": False, "check": False}
+    small: dict[str, Any] = {"threads": 1, "depth": 256, "inputs": 16, "weights": 16, "fifo": 16}
+    small |= {"attention": False, "check": False}
     minimal = subject.name == MINIMAL
     config = CoreConfig(subject.ring, **(small if minimal else {}))
     image = assemble(random_program(np.random.default_rng(1), config, config.depth // 2, inputs=16), config)

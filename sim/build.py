@@ -54,7 +54,7 @@ def cache_folder() -> Path:
             raise InputError(f"{OVERRIDE}={given}: {error.strerror or error}") from None
         return folder.resolve()
     home = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache"))
-    for folder in [Path(home) / "skinny"] * bool(home) + [Path(tempfile.gettempdir()) / f"skinny-{os.getuid()}"]:
+    for folder in ([Path(home) / "skinny"] if home else []) + [Path(tempfile.gettempdir()) / f"skinny-{os.getuid()}"]:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # What lies here is run, so nobody else may have put it here.

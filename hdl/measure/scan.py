@@ -34,7 +34,8 @@ class ScanWrapper(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.core = self.core
-        inputs, outputs = [], []
+        inputs: list[Value] = []
+        outputs: list[Value] = []
         for path, member, port in self.core.signature.flatten(self.core):
             if not path[0].startswith("retire"):
                 (inputs if member.flow is In else outputs).append(Value.cast(port))

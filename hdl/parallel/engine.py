@@ -1,5 +1,6 @@
 """The parallel engine: several cores, a segment of the program each, for one inference in a fraction of the time."""
 
+from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_
 
@@ -28,7 +29,8 @@ def component(
     target: str = "generic",
 ) -> "Core | ParallelEngine":
     """The core or the engine of ``config``."""
-    return (ParallelEngine if isinstance(config, EngineConfig) else Core)(config, image, rom=rom, target=target)
+    make: Callable[..., Core | ParallelEngine] = ParallelEngine if isinstance(config, EngineConfig) else Core
+    return make(config, image, rom=rom, target=target)
 
 
 class ParallelEngine(wiring.Component):
@@ -102,7 +104,7 @@ class ParallelEngine(wiring.Component):
         config = self.config
         lanes = []
         for number in range(config.cores):
-            image = self.image and self.image.lanes[number]
+            image = None if self.image is None else self.image.lanes[number]
             lane = Core(config.core, image, rom=self.rom, target=self.target_name, lane=config.lane(number))
             m.submodules[f"lane{number}"] = lane
             connect(m, lane.retire, flipped(getattr(self, retire_port(number))))

@@ -1,5 +1,8 @@
 """Multiply-add in a ring, created from the ring's own parameters object."""
 
+from collections.abc import Callable
+from typing import Any
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -58,7 +61,7 @@ class Arithmetic(wiring.Component):
             raise ValueError(f"the ring must be one with hardware, not {ring!r}")
         if stages < 0:
             raise ValueError(f"the number of stages must be at least 0, not {stages!r}")
-        self.ring = ring
+        self.ring: Any = ring  # only some rings have a modulus, a fraction
         self.bits = bits
         self.stages = stages
         self.multiplier = multiplier
@@ -67,6 +70,7 @@ class Arithmetic(wiring.Component):
     def elaborate(self, platform):
         # A ring is a multiplication and a list of steps from wires to wires; the registers go between them.
         m = Module()
+        steps: list[Callable[..., Wires]]
         match self.ring:
             case Modular() | FixedPoint():
                 steps = [self._negate_binary, self._add_binary]

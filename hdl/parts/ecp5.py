@@ -4,6 +4,8 @@ Inference leaves those registers unused and puts others beside the cells, which 
 of an unregistered block RAM (5.8 ns). ``ecp5_cells.v`` holds models of the cells for simulation.
 """
 
+from typing import Any
+
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
 
 from .generic import BlockRAM, Multiplier
@@ -66,7 +68,7 @@ class ECP5BlockRAM(BlockRAM):
         )
 
 
-def _bits(port: str, value) -> dict:
+def _bits(port: str, value: Any) -> dict[str, Any]:
     """A port of single wires."""
     return {f"{port}{n}": bit for n, bit in enumerate(value)}
 

@@ -24,7 +24,7 @@ def reset_steps(rng: np.random.Generator, image: MachineImage, vectors: Words) -
     buffers, after which the first batch is complete with its first word. The run after a reset is checked from its
     first cycle."""
     stimulus = random_stimulus(rng, image, vectors, 0.3, 0.3, 0.5)
-    steps = [
+    steps: list[CoreStep] = [
         LoadImage(image),
         _cut(stimulus, int(rng.integers(stimulus.results)), rng),
         ResetCore(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +85,7 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
     for name, content in contents.items():
-        write_file(Path(folder) / name, lambda file, content=content: file.write(content))
+        write_file(Path(folder) / name, methodcaller("write", content))
     return made
 
 

@@ -36,9 +36,9 @@ def expected_cells(
     anything but that image."""
     config, cores = hardware.core, hardware.cores
     engine = cores > 1
+    vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
     guard = int(config.guard)
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
-    vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     memories = [program, weights, inputs, results] * cores + [results] * engine

@@ -52,9 +52,9 @@ def load_columns(loads: Iterable[tuple[int, int, int]]) -> tuple[NDArray[Any], .
 
 
 class _Run(ctypes.Structure):
-    pointers = ("words", "lasts", "gaps", "stalls", "space", "address", "data", "pauses")
+    pointers: tuple[str, ...] = ("words", "lasts", "gaps", "stalls", "space", "address", "data", "pauses")
     pointers += ("accepted", "loaded", "results", "trace", "busy", "load_ready")
-    numbers = ("word_count", "result_count", "load_count", "limit", "trace_room", "change_room")
+    numbers: tuple[str, ...] = ("word_count", "result_count", "load_count", "limit", "trace_room", "change_room")
     numbers += ("cycles", "total", "sent", "taken", "extra", "traced", "worked", "fault", "written")
     numbers += ("busy_changes", "load_ready_changes", "changed", "changed_result", "changed_pin")
     _fields_ = [*((name, ctypes.c_void_p) for name in pointers), *((name, ctypes.c_int64) for name in numbers)]

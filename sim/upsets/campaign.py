@@ -85,7 +85,7 @@ class Upsets:
         emits = image.instructions[image.config.decode(image.words)["op"] == Op.EMIT]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
-        columns = (
+        columns: tuple[NDArray[Any], ...] = (
             words,
             stimulus.lasts(),
             stalls.astype(np.uint32),
@@ -136,7 +136,7 @@ class Campaign:
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        return self.outcome == OUTCOMES.index("wrong")
+        return np.isin(self.outcome, OUTCOMES.index("wrong"))
 
     @property
     def in_memory(self) -> NDArray[np.bool_]:
@@ -158,10 +158,12 @@ def campaign(
     parts = []
     for first in range(0, len(chosen), ROUND):
         stimulus = _stimulus(rng, image)
+        assert stimulus.stalls is not None
         starts = image.timetable(stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
         part = chosen[first : first + ROUND]
         cycles = rng.integers(starts[1], starts[2], len(part))
-        flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(part.tolist(), cycles.tolist(), strict=True)])
+        bits: list[tuple[int, int, int]] = part.tolist()
+        flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(bits, cycles.tolist(), strict=True)])
         flips = upsets.run(stimulus, flips, recover)
         words = np.minimum((flips["cycle"] - starts[1]) // config.threads, len(image) - 1)
         parts.append((flips["outcome"], flips["recovered"].astype(bool), places[part[:, 0]], words))

@@ -48,11 +48,11 @@ CLOCK, PATIENCE = 24_000_000, 0.005
 def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
     """For each of ``seeds``: fill all state of a core, engine or board with random bits, reset it, load a program and
     run it on random vectors. Yields what was wrong, or None."""
-    options = dict(DESIGNS[design])
+    options = DESIGNS[design] | SIZE
     rom = options.pop("rom", False)
     programs = [compile_formula(parse_formula(text)).program for text in FORMULAS]
-    images = [build_image(program, ring, ImageOptions(**options, **SIZE)) for program in programs]
-    tried = [_Board(image) if design == "board" else _Core(image, rom) for image in images]
+    images = [build_image(program, ring, ImageOptions(**options)) for program in programs]
+    tried = [_Board(image) if design == "board" and isinstance(image, Image) else _Core(image, rom) for image in images]
     for seed in seeds:
         yield tried[seed % len(tried)].attempt(np.random.default_rng(seed))
 

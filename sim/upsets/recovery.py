@@ -57,7 +57,8 @@ def recover_board(image: Image, count: int, seed: int, progress: Callable[[int],
     host.run(image, vectors)
     cycles = board.cycles - before
     right = 0
-    for done, bit in enumerate(bits.tolist(), 1):
+    places: list[tuple[int, int, int]] = bits.tolist()
+    for done, bit in enumerate(places, 1):
         vectors = random_vectors(rng, image, BATCHES * image.batch)
         busy = bool(done % 2)
         board.flip(*bit, int(rng.integers(BATCHES * len(image) * image.config.threads if busy else cycles)), busy)

@@ -186,7 +186,7 @@ def test_help_shows_an_example(skinny, name):
 
 
 def test_version_and_help(skinny):
-    assert skinny("--version")[:2] == (0, "skinny 0.1.0\n")
+    assert skinny("--version")[:2] == (0, "skinny 0.2.0\n")
     code, out, _ = skinny("--help")
     assert code == 0
     assert "compile" in out
