@@ -10,10 +10,9 @@ import numpy as np
 from skinny.hdl.export.export import TOP, Pins
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import CheckError
-from skinny.model.machine.image import MachineImage
+from skinny.model.machine.image import Hardware, MachineImage
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.image import ImageOptions, build_image
-from skinny.model.parallel.segments import EngineConfig
 from skinny.model.program.program import Output, Program
 from skinny.model.rings import FixedPoint
 from skinny.sim.check.divergence import first_divergence
@@ -74,7 +73,7 @@ def measure(core: BulkCore, image: MachineImage) -> int:
     return int(record.results["valid"][-1] - record.accepted[-1])
 
 
-def cells(hardware: CoreConfig | EngineConfig) -> dict[str, int]:
+def cells(hardware: Hardware) -> dict[str, int]:
     """Cells after synthesis, before place and route."""
     design = Pins(component(hardware, target=DEVICE.family.target), retire=False)
     found = synthesise(design, TOP, DEVICE).cells

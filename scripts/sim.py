@@ -15,7 +15,7 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.machine.isa import Words
 from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
-from skinny.model.rings import Array, parse_ring
+from skinny.model.rings import Array, FixedPoint, parse_ring
 from skinny.model.run.golden import run
 from skinny.sim import SIMULATORS
 
@@ -122,7 +122,7 @@ def execute(args: argparse.Namespace) -> None:
             print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
         raise difference
     answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
-    if len(image.lanes) > 1 and not ring.is_ring:
+    if len(image.lanes) > 1 and isinstance(ring, FixedPoint):
         sequential = run(program, ring, elements).outputs
         answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
     _report(args, [output.name for output in program.outputs], ring, found, answer)

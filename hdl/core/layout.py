@@ -3,8 +3,8 @@
 from amaranth import unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
+from skinny.model.machine.image import Hardware
 from skinny.model.machine.isa import CoreConfig, Op, Space, index_bits
-from skinny.model.parallel.segments import EngineConfig
 
 __all__ = ["RetireSignature", "input_layout", "load_layout", "result_layout", "retire_port", "word_layout"]
 
@@ -25,7 +25,7 @@ def result_layout(config: CoreConfig) -> data.StructLayout:
     return data.StructLayout({"data": unsigned(config.bits), "last": 1, "fault": 1})
 
 
-def load_layout(config: CoreConfig | EngineConfig) -> data.StructLayout:
+def load_layout(config: Hardware) -> data.StructLayout:
     """Payload of ``load``: where (:class:`Space`, address) and what."""
     return data.StructLayout(
         {

@@ -20,6 +20,7 @@ from skinny.model.files import write_folder
 from skinny.model.machine.cycles import batch_sizes, latency
 from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import Op, Setting, Space, index_bits
+from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Array, Boolean
 
 from .testbench import bench_text
@@ -143,7 +144,7 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
             "words": sum(map(len, image.lanes)),
         },
     }
-    if len(image.lanes) > 1:
+    if isinstance(image.hardware, EngineConfig):
         described["engine"] = {
             "cores": len(image.lanes),
             "vectors": image.batch,

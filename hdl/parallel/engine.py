@@ -12,8 +12,8 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.core.layout import RetireSignature, input_layout, load_layout, result_layout, retire_port
 from skinny.hdl.core.results import ResultFIFO
 from skinny.hdl.parts.target import TARGETS
-from skinny.model.machine.image import MachineImage
-from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, index_bits
+from skinny.model.machine.image import Hardware, MachineImage
+from skinny.model.machine.isa import MOST_BATCHES, index_bits
 from skinny.model.parallel.segments import EngineConfig, EngineImage
 
 from .combiner import Combiner
@@ -22,7 +22,7 @@ __all__ = ["ParallelEngine", "component"]
 
 
 def component(
-    config: CoreConfig | EngineConfig,
+    config: Hardware,
     image: MachineImage | None = None,
     *,
     rom: bool = False,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.machine.image import MachineImage
-from skinny.model.machine.isa import CoreConfig, Words, index_bits
+from skinny.model.machine.image import Hardware, MachineImage
+from skinny.model.machine.isa import Words, index_bits
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
@@ -26,7 +26,7 @@ class Expected:
 
 
 def expected_cells(
-    hardware: CoreConfig | EngineConfig,
+    hardware: Hardware,
     device: Device,
     *,
     target: str = "generic",
@@ -36,7 +36,9 @@ def expected_cells(
     anything but that image."""
     config, cores = hardware.core, hardware.cores
     engine = cores > 1
-    vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
+    vector_bits = (
+        (hardware.vectors - 1).bit_length() if isinstance(hardware, EngineConfig) else index_bits(config.threads)
+    )
     guard = int(config.guard)
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))

@@ -20,9 +20,7 @@ from skinny.hdl.core.layout import retire_port
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import CheckError
-from skinny.model.machine.image import MachineImage
-from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.segments import EngineConfig
+from skinny.model.machine.image import Hardware, MachineImage
 from skinny.sim.build import build_library
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.record import RESULT, RETIRE, WAITING, Record, expect
@@ -35,7 +33,7 @@ __all__ = ["BulkCore", "harness", "load_columns"]
 PATIENCE = 10_000
 
 
-def harness(config: CoreConfig | EngineConfig, *, rom: bool = False, public: bool = False) -> str:
+def harness(config: Hardware, *, rom: bool = False, public: bool = False) -> str:
     """The C++ text that makes a verilated core or engine of ``config`` callable."""
     core, lanes = config.core, config.cores
     sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits}
@@ -86,7 +84,7 @@ class BulkCore:
 
     def __init__(
         self,
-        config: CoreConfig | EngineConfig,
+        config: Hardware,
         image: MachineImage | None = None,
         *,
         rom: bool = False,
