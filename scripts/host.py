@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace) -> None:
         status = host.open() if args.action == "reset" else host.status()
         answer: dict[str, Any] = {}
         if program is not None:
-            image = assemble(program, status.device.config, self_check=program.self_check)
+            image = assemble(program, status.info.config, self_check=program.self_check)
             answer = {"program": args.program, "words": len(image)}
             if args.action == "run":
                 answer |= _run(host, program, image, args.inputs)
@@ -87,7 +87,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _described(status: Status) -> dict[str, Any]:
-    device = status.device
+    device = status.info
     names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
     return {
         "board": device.board,
