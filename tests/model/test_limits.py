@@ -136,7 +136,7 @@ def test_every_pass_stops_when_the_time_is_over(clock, monkeypatch, name, text, 
 
     monkeypatch.setattr(compiler, name, late)
     if name == "chain":
-        from skinny.model.compiler.pipeline import chain_plan
+        from skinny.model.compiler import chain_plan
 
         for plan in (chain_plan.plan_p, chain_plan.plan_r):
             plan.cache_clear()

@@ -86,7 +86,7 @@ def test_malformed_words_one_by_one(attention, check):
         ({"weights": 0}, "the number of weights must be 1 to 65536, not 0"),
         ({"fifo": 48}, "the depth of the result FIFO must be a power of two, not 48"),
         ({"fifo": 2}, "a result FIFO of 2 words cannot hold one output of 4 threads"),
-        ({"lanes": 65}, "the number of lanes must be 1 to 64, not 65"),
+        ({"slices": 65}, "the number of slices must be 1 to 64, not 65"),
     ],
 )
 def test_bad_configurations(given, message):
