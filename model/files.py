@@ -24,7 +24,8 @@ BLOCK = 1 << 20
 
 
 def read_text(path: str | Path, memory: int) -> str:
-    """The text of a file, or of standard input for ``-``, when its bytes, at ``memory`` bytes each, keep the limits."""
+    """The text of a file, or of the standard input for ``-``. Each byte of it counts as ``memory`` bytes of memory; a
+    text beyond the limits is refused."""
     name = "<stdin>" if path == "-" else path
     most = current().memory // memory
     content = bytearray()
@@ -45,7 +46,8 @@ def read_text(path: str | Path, memory: int) -> str:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether ``path`` is there and is a pipe, a device or anything else that is written into, never replaced."""
+    """Whether ``path`` exists and is a pipe, a device or anything else that is written into instead of being
+    replaced."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -55,8 +57,8 @@ def is_stream(path: str | Path) -> bool:
 
 
 def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let ``write`` fill a file of a temporary name beside ``path``, then give it its name and the permissions of the
-    file it replaces. Links are followed. Pipes and devices are written into."""
+    """Let ``write`` fill a file with a temporary name beside ``path``, then give it its name and the permissions of the
+    file that it replaces. Links are followed. Pipes and devices are written into."""
     try:
         if is_stream(path):
             with open(path, "wb") as file:
@@ -77,7 +79,8 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
-    """Write ``files`` (name to content) into ``folder``, which is made; the last of them says that all are there."""
+    """Write ``files``, content by name, into ``folder``, which is made if it is missing. They are written in order:
+    when the last one is there, all are."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:

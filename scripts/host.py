@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> None:
         status = host.open() if args.action == "reset" else host.status()
         answer: dict[str, Any] = {}
         if program is not None:
-            config = status.device.config
+            config = status.info.config
             (image,) = build_image(program, config.ring, ImageOptions.of_core(config)).lanes
             answer = {"program": args.program, "words": len(image)}
             if args.action == "run":
@@ -89,7 +89,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _described(status: Status) -> dict[str, Any]:
-    device = status.device
+    device = status.info
     names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
     return {
         "board": device.board,

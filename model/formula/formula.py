@@ -34,7 +34,7 @@ CEILING = 1 << 200
 
 
 class Formula:
-    """A node. ``kind`` is ``constant``, ``variable``, ``sum``, ``product`` or ``power``; ``value`` is the
+    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``sum``, ``product`` or ``power``; ``value`` is the
     number, the name or the exponent."""
 
     __slots__ = ("args", "kind", "value")
@@ -77,6 +77,7 @@ class Formula:
 
 
 def constant(value: Number) -> Formula:
+    """``value`` as a formula."""
     return Formula("constant", value=exact_number(value))
 
 
@@ -158,11 +159,11 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
 
 
 class Facts:
-    """What is known of a formula without compiling it.
+    """Sizes of a formula that are known without compiling it.
 
-    ``leaves`` and ``depth`` count the written formula (a chain of one operator is one balanced operator, a
-    sign is free); ``textbook`` is the length of the Ben-Or-Cleve recursion, ``bound`` is ``4^depth``. Numbers
-    from :data:`CEILING` on are cut there.
+    ``leaves`` and ``depth`` count the formula as it is written (several equal operators in a row are one balanced
+    operator, a sign is free); ``textbook`` is the length of the Ben-Or-Cleve recursion, ``bound`` is ``4^depth``.
+    Numbers from :data:`CEILING` on are cut there.
     """
 
     __slots__ = ("bound", "degree", "depth", "leaves", "textbook", "variables")
@@ -187,7 +188,7 @@ def _balanced_depths(count: int) -> tuple[int, ...]:
 
 @cache
 def _balanced_weight(count: int) -> int:
-    """``Σ 2^depth`` over the leaves of a balanced binary tree: what a product of ``count`` leaves takes."""
+    """``Σ 2^depth`` over the leaves of a balanced binary tree: the length of a product of ``count`` leaves."""
     low = 1 << (count.bit_length() - 1)
     return low * (2 * low - count) + 4 * low * (count - low) if count > low else low * low
 
@@ -196,8 +197,8 @@ Operations = list[tuple[Formula, Sequence[Formula]]]
 
 
 def operations(*formulas: Formula) -> Operations:
-    """Every node below ``formulas`` with its arguments, arguments first. A chain of one operator is one operation, down
-    to arguments of another kind and to nodes that are used elsewhere too."""
+    """Every node below ``formulas`` with its arguments, arguments first. Several equal operators in a row are one
+    operation, down to arguments of another kind and to nodes that are used elsewhere too."""
     nodes = list(postorder(*formulas))
     seen: set[int] = set()
     own = {id(formula) for formula in formulas}
@@ -235,7 +236,7 @@ def _flat_arguments(node: Formula, own: set[int]) -> Sequence[Formula]:
 
 
 def facts(*formulas: Formula, known_operations: Operations | None = None) -> Facts:
-    """Facts of one formula, or of several outputs together (lengths add, depth and degree are the largest)."""
+    """The sizes of one formula, or of several outputs together: lengths are added, depth and degree are the largest."""
     names: dict[str, None] = {}
     known: dict[int, tuple[int, int, int, int]] = {}
     for node, given in known_operations or operations(*formulas):

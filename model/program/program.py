@@ -53,7 +53,7 @@ class Weight:
 
 
 class Linear(NamedTuple):
-    """The scalar ``Σ w[k]·x[u] + w[bias]``, built in the attention accumulator, a step a term."""
+    """The scalar ``Σ w[k]·x[u] + w[bias]``, built in the attention accumulator, one step for each term."""
 
     terms: tuple[tuple[int, int], ...]
     bias: int | None = None
@@ -71,7 +71,8 @@ Form = Input | Weight | Linear
 
 
 class Output(NamedTuple):
-    """After ``at`` instructions register ``register`` is sent as ``name``; ``restart`` then reloads the start."""
+    """A result: after ``at`` instructions the content of ``register`` is sent as ``name``. With ``restart`` all
+    registers then get the start vector again."""
 
     name: str
     register: int
@@ -146,9 +147,9 @@ class Program:
 
     ``start`` is the register contents it begins with. ``contract`` is ``in-place`` (from every start it adds
     ``f·R[1]`` to the output register and restores all others) or ``clean`` (only from ``start``, only the output
-    counts). ``derived`` marks weights that the compiler made (differences of given constants, say): a true ring wraps
-    them, while a given constant that does not fit its ring is an error. ``self_check``: on a core every run shall undo
-    itself and check that nothing was lost.
+    counts). ``derived`` marks weights that the compiler made, for example differences of given constants: a true ring
+    wraps them, while a given constant that does not fit its ring is an error. With ``self_check`` every run on a core
+    undoes itself and checks that nothing was lost.
     """
 
     width: int
@@ -171,7 +172,7 @@ class Program:
         self.validate()
 
     def validate(self) -> None:
-        """Raise :exc:`InputError` naming the first thing that means nothing."""
+        """Raise :exc:`InputError`, which names the first thing that is wrong."""
         if not 2 <= self.width <= 255:
             raise InputError(f"the width must be 2 to 255, not {self.width}")
         if len(self.start) != self.width:
@@ -240,16 +241,18 @@ class Program:
         return any(output.restart and (output is not last or output.at < len(self)) for output in self.outputs)
 
     def attends(self) -> int:
-        """Attention steps: what it takes to have each linear form in the accumulator when it is used."""
+        """The number of attention steps, after which each linear form is in the accumulator when it is used."""
         return attention_steps(self.forms, self.code.form)
 
     @property
     def cycles(self) -> int:
-        """Every step of the machine: ``apply`` instructions and attention steps."""
+        """The clock cycles in which a core issues words for one thread: one for each instruction and each attention
+        step. Emits are not counted."""
         return len(self) + self.attends()
 
     def inverse(self) -> Program:
-        """The program that undoes this one, bit for bit in every ring: reversed, signs flipped."""
+        """The program that undoes this one, bit for bit in every ring: its instructions in reverse order, with the
+        other sign."""
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no inverse; take its parts")
         back = self.code.part(slice(None, None, -1))
@@ -257,8 +260,9 @@ class Program:
         return replace(self, code=replace(back, sign=-back.sign), outputs=outputs)
 
     def transpose(self) -> Program:
-        """The backward pass: reversed, ``dst`` and ``src`` swapped. Column vectors travel through it: started from
-        the unit vector of the output register it ends with the derivative of the output by each start register."""
+        """The backward pass: the instructions in reverse order, with ``dst`` and ``src`` swapped. It carries column
+        vectors: started from the unit vector of the output register, it ends with the derivative of the output by each
+        start register."""
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no transpose; take its parts")
         back = self.code.part(slice(None, None, -1))
@@ -286,8 +290,8 @@ class Program:
         return out
 
     def costs(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The steps of each instruction, those that build its form in the accumulator included; and for each position
-        whether it parts neighbouring instructions that use one linear form."""
+        """For each instruction its steps, those that build its form in the accumulator included; and for each position
+        whether a cut there parts neighbouring instructions that use one linear form."""
         cost = np.ones(len(self), dtype=np.int64)
         glued = np.zeros(len(self) + 1, dtype=bool)
         held: Linear | None = None
@@ -324,8 +328,8 @@ class Program:
         ]
 
     def level_numbers(self) -> NDArray[np.int64]:
-        """The level of each instruction: one more than the last instruction before it that it does not commute
-        with. ``(j, i)`` and ``(j', i')`` commute unless ``i = j'`` or ``j = i'``."""
+        """The level of each instruction: one more than that of the last instruction before it with which it does not
+        commute. Two instructions commute unless one of them reads the register that the other one writes."""
         written = [0] * self.width
         read = [0] * self.width
         out = []
@@ -360,8 +364,9 @@ class Program:
 
     @classmethod
     def concatenate(cls, programs: Sequence[Program]) -> Program:
-        """One program after the other on the same registers; inputs are matched by name, the outputs are the
-        last program's, the start vector the first's. What results is promised from that start only (clean)."""
+        """The ``programs`` one after the other, on one set of registers. Inputs are matched by name; the outputs are
+        those of the last program, the start vector is that of the first. The contract of several programs is ``clean``:
+        results are promised from that start vector only."""
         if not programs:
             raise InputError("there is nothing to concatenate")
         width = programs[0].width

@@ -52,7 +52,8 @@ CONTENTS = 1 << 12
 
 
 def ending(path: str | Path) -> str:
-    """``.skn`` or ``.npz``; any other ending is refused, unless it is that of a pipe or a device, which holds text."""
+    """The ending of ``path``, ``.skn`` or ``.npz``. Any other is refused, except for pipes and devices, which hold
+    text."""
     found = Path(path).suffix
     if found in (".skn", ".npz"):
         return found
@@ -62,7 +63,7 @@ def ending(path: str | Path) -> str:
 
 
 def save(program: Program, path: str | Path) -> None:
-    """Write ``program`` in the form that the ending of ``path`` names. On failure nothing is left behind."""
+    """Write ``program`` to ``path``, in the form that its ending names. A failure leaves nothing behind."""
     if ending(path) == ".skn":
         content = dumps(program).encode()
         write_file(path, lambda file: file.write(content))
@@ -170,7 +171,7 @@ def _check_contents(file: IO[bytes], name: str) -> None:
 
 
 def _read_array(archive: zipfile.ZipFile, key: str, name: str, most: int) -> NDArray[Any]:
-    """One array of at most ``most`` entries. What its header says is believed only after it was checked."""
+    """One array of at most ``most`` entries. Its header is checked before it is believed."""
     with archive.open(f"{key}.npy") as part:
         packed = archive.getinfo(f"{key}.npy").compress_type
         if packed not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or npy.read_magic(part) != (1, 0):
