@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 LAYERS = ("model", "hdl", "sim", "scripts")
 #: The folder of the top package, what ``import skinny`` gives.
 FRONT_DOOR = "scripts/skinny"
-#: Folders that belong to another room, because both import each other.
-PARTS = {"model/compiler/passes": "model/compiler", "scripts/bench": "scripts"}
+#: Folders that belong to the room above them, because both import each other, or because all rooms stand on them.
+PARTS = {"model/compiler/passes": "model/compiler", "model/rings": "model", "scripts/bench": "scripts"}
 
 
 class Room(NamedTuple):
