@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 LAYERS = ("model", "hdl", "sim", "scripts")
 #: The folder of the top package, what ``import skinny`` gives.
 FRONT_DOOR = "scripts/skinny"
-#: Folders that belong to another room, because both import each other.
-PARTS = {"model/compiler/passes": "model/compiler", "scripts/bench": "scripts"}
+#: Folders that belong to the room above them, because both import each other, or because all rooms stand on them.
+PARTS = {"model/compiler/passes": "model/compiler", "model/rings": "model", "scripts/bench": "scripts"}
 
 
 class Room(NamedTuple):
@@ -40,7 +40,7 @@ ROOMS = {
     "model/compiler": Room("model model/formula model/program", "numpy"),
     "model/run": Room("model model/program", "numpy"),
     "model/bounds": Room("model model/program", "numpy"),
-    "model/machine": Room("model model/program", "numpy"),
+    "model/machine": Room("model model/program model/run", "numpy"),
     "model/parallel": Room("model model/program model/run model/machine", "numpy"),
     "model/link": Room("model model/machine", "numpy"),
     "model/learn": Room(MODEL, "numpy"),
@@ -59,7 +59,8 @@ ROOMS = {
         "cocotb cocotb_tools numpy",
     ),
     "sim/simulators": Room(
-        "model model/machine model/parallel hdl/core hdl/parallel hdl/export sim sim/check", "amaranth numpy"
+        "model model/machine model/parallel hdl/core hdl/parallel hdl/export sim sim/check",
+        "amaranth cocotb cocotb_tools numpy",
     ),
     "sim/link": Room("model model/machine model/link hdl/link hdl/export sim sim/simulators", "serial"),
     "sim/upsets": Room(
@@ -69,7 +70,7 @@ ROOMS = {
     ),
     "sim/fpga": Room(
         "model model/program model/machine model/parallel hdl/core hdl/parallel hdl/link hdl/export hdl/measure "
-        "sim sim/check",
+        "sim sim/check sim/simulators",
         "amaranth numpy",
     ),
     "sim/proof": Room(f"{MODEL} {HDL} sim sim/fpga", "amaranth numpy"),
