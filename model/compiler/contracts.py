@@ -59,7 +59,7 @@ CEILING = 1 << 60
 
 
 class Promise(IntEnum):
-    """What a block does to the registers that it only borrows."""
+    """The treatment of the registers that a block only borrows."""
 
     #: Everything but the target is restored.
     RESTORE = 0
@@ -76,7 +76,7 @@ class Promise(IntEnum):
 
 
 class Contract(NamedTuple):
-    """What a block promises. ``fresh``: the target is zero before; ``last``: the source is of no interest after;
+    """The full promise of a block. ``fresh``: the target is zero before; ``last``: the source is of no interest after;
     ``extra``: the number of extra registers."""
 
     promise: Promise

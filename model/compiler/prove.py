@@ -19,7 +19,7 @@ from skinny.model.program.program import Columns, Program
 
 __all__ = ["POINTS", "WrongOutputError", "prove"]
 
-#: How many random points the program and its formula are compared at.
+#: The number of random points at which the program and its formula are compared.
 POINTS = 2
 #: Instructions that are run between two looks at the limits.
 CHUNK = 1 << 14

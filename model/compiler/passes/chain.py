@@ -151,7 +151,7 @@ def _trimmed(coefficients: Sequence[int]) -> list[int]:
 
 
 def _taken(coefficients: Sequence[int], t: int) -> tuple[list[int], int]:
-    """What remains when dirt ``±A_t`` is subtracted, and the sign of the dirt: the one that leaves 0, if there is."""
+    """The coefficients that remain when dirt ``±A_t`` is subtracted, and the sign of the dirt: the one that leaves 0, if there is."""
     out = [*coefficients, *[0] * (t + 1 - len(coefficients))]
     sign = out[t] or 1
     out[t] -= sign
@@ -174,7 +174,7 @@ class _Writer:
         return _inverse(outer) + inner + outer + _inverse(inner)
 
     def product_dirty_target(self, place: Place, count: int, sign: int) -> list[Row]:
-        """The same, with some ``σ·third`` more in the target."""
+        """``target += sign·A_count·source``, with some ``σ·third`` more in the target."""
         if count <= 1:
             return self.product_strict(place, count, sign)
         cut = loose_cut(count)
@@ -182,7 +182,7 @@ class _Writer:
         return inner + self.product_strict(place.from_third(), cut, 1) + _inverse(inner)
 
     def product_loose(self, place: Place, count: int, sign: int) -> list[Row]:
-        """The same, with some ``σ·source`` more in the third register."""
+        """``target += sign·A_count·source``, with some ``σ·source`` more in the third register."""
         return _transposed(self.product_dirty_target(place, count, sign), place)
 
     def dirty_row(self, place: Place, row: DirtyRow) -> list[Row]:
@@ -223,7 +223,7 @@ class _Writer:
         return self.head(place, rest, q, forced_cut(pattern >> q, t - q)) + self.dirty_row(place, row)
 
     def row_loose(self, place: Place, count: int, head: Sequence[int], sign: int) -> list[Row]:
-        """The same; the third register may be given some ``σ·source`` before."""
+        """``target += sign·A_count·third + head·source``; the third register may be given some ``σ·source`` before."""
         head = _trimmed(head)
         pattern = pattern_of(head)
         _, way, cuts = plan_row_loose(count, pattern)

@@ -12,7 +12,7 @@ from skinny.model.limits import checked
 
 __all__ = ["peephole"]
 
-#: How many instructions an instruction looks back over.
+#: The number of instructions that an instruction looks back over.
 REACH = 200
 
 

@@ -187,7 +187,7 @@ class _Search:
         return out[::-1]
 
     def _successors(self, state: State) -> Iterator[tuple[int, State]]:
-        """What can be done next, and how many instructions that takes from those left."""
+        """The states that can follow, each with the number of instructions that it takes from those left."""
         code = self.code
         ready = self._ready(state)
         merges = []

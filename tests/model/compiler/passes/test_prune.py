@@ -17,6 +17,8 @@ A, B = Affine(((0, 1),)), Affine(((1, 1),))
         # Both: R2 became zero again.
         ([(2, 1, 1, A), (2, 1, -1, A), (0, 2, 1, B), (0, 1, 1, ONE)], [(0, 1, 1, ONE)]),
         ([(2, 1, 1, A), (0, 2, 1, B)], [(2, 1, 1, A), (0, 2, 1, B)]),
+        # R2 is read with both signs: nothing depends on it, and once it stays zero its readers go, in a second round.
+        ([(2, 1, 1, A), (0, 2, 1, B), (0, 2, -1, B), (0, 1, 1, ONE)], [(0, 1, 1, ONE)]),
         ([], []),
     ],
 )
