@@ -14,7 +14,7 @@ from skinny.model.program.storage import load, write_file
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import trace
 
-from .bench_lengths import parity, product
+from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
 
@@ -118,7 +118,7 @@ def draw_lengths(args: argparse.Namespace) -> None:
 
 
 def draw_parallel(args: argparse.Namespace) -> None:
-    from .bench_parallel import bench_parallel
+    from .bench.parallel import bench_parallel
 
     _check_name(args.output)
     rows = bench_parallel()

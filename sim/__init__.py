@@ -1,6 +1,6 @@
 """Simulation of the core: builds, engines, benches and checks."""
 
-__all__ = ["ENGINES"]
+__all__ = ["SIMULATORS"]
 
 #: What can simulate a core; here, because a command line lists them without loading any.
-ENGINES = ("verilator", "bulk", "amaranth")
+SIMULATORS = ("verilator", "bulk", "amaranth")

@@ -22,7 +22,7 @@ def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]
     """The engine to take, and what the person should know about the choice. Without a compiler that is Amaranth's
     simulator, whatever was wanted. ``bulk`` writes no waveforms."""
     if wanted == "bulk" and waveform:
-        raise InputError("the bulk engine writes no waveform: take --engine verilator")
+        raise InputError("the bulk simulator writes no waveform: take --simulator verilator")
     engine = wanted or ("verilator" if waveform else "bulk")
     missing = build.missing_tools()
     if engine != "amaranth" and missing:

@@ -17,7 +17,7 @@ from skinny.hdl.core.results import ResultFIFO
 from skinny.hdl.core.store import Store
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.model.errors import CheckError, InputError
-from skinny.sim import ENGINES, build
+from skinny.sim import SIMULATORS, build
 from skinny.sim.check import bench
 from skinny.sim.check.bench import Load, Reset, Run, run_bench
 from skinny.sim.check.check import Stimulus, expect, first_divergence, random_stimulus
@@ -254,7 +254,7 @@ def test_every_engine_names_the_same_divergence(monkeypatch, main_config, make_i
     image = make_image(rng, main_config, 14)
     vectors = make_vectors(rng, image, 14)
     messages = set()
-    for engine in ENGINES:
+    for engine in SIMULATORS:
         with pytest.raises(CheckError) as caught:
             list(simulate(image, [Stimulus.steady(image, vectors)], engine))
         messages.add(str(caught.value).removeprefix("does_the_steps: "))
@@ -271,7 +271,7 @@ def test_no_compiler_means_amaranth(monkeypatch, tmp_path):
     for wanted in (None, "bulk", "verilator"):
         assert choose(wanted) == ("amaranth", "no C++ compiler: simulating with Amaranth, which is slow")
     assert choose("amaranth") == ("amaranth", None)
-    with pytest.raises(InputError, match="the bulk engine writes no waveform"):
+    with pytest.raises(InputError, match="the bulk simulator writes no waveform"):
         choose("bulk", waveform=True)
 
 

@@ -15,7 +15,7 @@ from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
-from skinny.scripts.bench_parallel import measure, sized_program
+from skinny.scripts.bench.parallel import measure, sized_program
 from skinny.sim.check import bench
 from skinny.sim.check.bench import Load, Reset, Run, run_bench
 from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_elements, random_stimulus

@@ -51,7 +51,7 @@ def bench_compile() -> list[dict[str, Any]]:
     """A row a size."""
     out = []
     for leaves in SIZES:
-        command = [sys.executable, "-m", "skinny.scripts.bench_compile", str(leaves)]
+        command = [sys.executable, "-m", "skinny.scripts.bench.compile", str(leaves)]
         finished = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         out.append(json.loads(finished.stdout))
     return out
