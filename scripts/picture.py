@@ -105,7 +105,7 @@ def draw_lengths(args: argparse.Namespace) -> None:
             lines.setdefault("textbook recursion", []).append(known.textbook)
             for contract in ("in-place", "clean"):
                 compiled = compile_formula(outputs, contract=contract)
-                lines.setdefault(f"{contract}, cycles", []).append(compiled.program.cycles)
+                lines.setdefault(f"{contract}, words", []).append(compiled.program.words)
         for (label, values), colour, marker in zip(lines.items(), COLOURS, "xso^", strict=False):
             axis.loglog(SIZES, values, marker=marker, color=colour, label=label, base=2)
         axis.set_xticks(SIZES, [str(size) for size in SIZES])

@@ -238,8 +238,8 @@ class Program:
         return attention_steps(self.forms, self.code.form)
 
     @property
-    def cycles(self) -> int:
-        """Every step of the machine: ``apply`` instructions and attention steps."""
+    def words(self) -> int:
+        """Program words without those that emit: ``apply`` instructions, and the steps that build linear forms."""
         return len(self) + self.attends()
 
     def inverse(self) -> Program:

@@ -42,7 +42,7 @@ def _measure(leaves: int) -> dict[str, Any]:
         "cpu_seconds": time.process_time() - worked,
         "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "length": len(compiled.program),
-        "cycles": compiled.program.cycles,
+        "words": compiled.program.words,
         "textbook_length": compiled.facts.textbook,
     }
 

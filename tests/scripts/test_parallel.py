@@ -78,7 +78,7 @@ def small_bench(monkeypatch):
     monkeypatch.setattr(parallel, "BulkCore", lambda hardware: None)
     monkeypatch.setattr(parallel, "measure", lambda core, image: latency(image))
     monkeypatch.setattr(parallel, "LANES", (1, 2))
-    monkeypatch.setattr(parallel, "CYCLES", 200)
+    monkeypatch.setattr(parallel, "WORDS", 200)
     cells = iter([{"luts": 100, "registers": 1}, {"luts": 250, "registers": 2}])
     monkeypatch.setattr(parallel, "cells", lambda hardware: next(cells))
 
