@@ -15,7 +15,8 @@ from importlib.metadata import version
 
 from skinny.model.errors import CheckError, InputError
 
-from . import bench, board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
+from . import board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
+from .bench import command as bench
 from .common import Parser
 from .extras import DISTRIBUTION, missing_extra
 

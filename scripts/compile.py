@@ -31,10 +31,10 @@ Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 
 
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 
-JSON keys: length (apply instructions), cycles (every step of the machine, attention included), width, contract,
+JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
-passes (length and cycles after each), self_check, file. degree, leaves, textbook_length and bound are null from 2^200
+passes (length and words after each), self_check, file. degree, leaves, textbook_length and bound are null from 2^200
 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
@@ -122,7 +122,7 @@ def execute(args: argparse.Namespace) -> None:
     elif args.output is None:
         sys.stdout.write(dumps(program))
     else:
-        length = f"{len(program):,} instructions, {program.cycles:,} cycles"
+        length = f"{len(program):,} instructions, {program.words:,} words"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
 
 
@@ -150,7 +150,7 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
     program, facts = compiled.program, compiled.facts
     return {
         "length": len(program),
-        "cycles": program.cycles,
+        "words": program.words,
         "width": program.width,
         "contract": program.contract,
         "attention": args.attention,
@@ -166,7 +166,7 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "levels": program.depth,
         "checked": compiled.checked,
         "seconds": compiled.seconds,
-        "passes": [{"pass": name, "length": length, "cycles": cycles} for name, length, cycles in compiled.steps],
+        "passes": [{"pass": name, "length": length, "words": words} for name, length, words in compiled.steps],
         "self_check": args.self_check,
         "file": args.output,
     }
@@ -174,8 +174,8 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
 
 def _explain(compiled: Compilation) -> None:
     facts, program = compiled.facts, compiled.program
-    print_table(("after", "length", "cycles"), compiled.steps)
+    print_table(("after", "length", "words"), compiled.steps)
     print()
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
-    print(f"result              {len(program):,} instructions, {program.cycles:,} cycles, {program.depth:,} levels")
+    print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
     print(f"checked             {compiled.checked}")

@@ -15,7 +15,7 @@ from .common import add_command, print_json, print_table
 __all__ = ["register"]
 
 DETAILS = """\
-cycles count attention steps (attends) too; levels are the dependent steps of the program; reads are instructions that
+words count attention steps (attends) too; levels are the dependent steps of the program; reads are instructions that
 use an input or a weight, alone or in a linear form; critical path is a longest chain of dependent instructions, by
 what they multiply with; state bits are the registers, and the accumulator of a program with linear forms, in words of
 the ring (0 when the ring has no hardware).
@@ -23,7 +23,7 @@ the ring (0 when the ring has no hardware).
 Limits of the speed-up, each with multipliers enough:
   by levels    length / levels, the average parallelism: a level after the other, all of a level at once
   by reads     length / reads of the most used input: an input serves one instruction at a time
-  by segments  cycles / (ceil(cycles / K) + (K - 1)·width²): K lanes, then the fold of vector and matrices
+  by segments  words / (ceil(words / K) + (K - 1)·width²): K lanes, then vector and matrices are combined
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -43,15 +43,15 @@ def execute(args: argparse.Namespace) -> None:
     ring = parse_ring(args.ring)
     program = load(args.program)
     linear = sum(isinstance(form, Linear) for form in program.forms)
-    length, cycles, levels = len(program), program.cycles, program.depth
+    length, words, levels = len(program), program.words, program.depth
     input_reads, weight_reads = reads(program)
     most = max(input_reads, default=0)
     answer = {
         "program": args.program,
         "title": program.title,
         "length": length,
-        "cycles": cycles,
-        "attends": cycles - length,
+        "words": words,
+        "attends": words - length,
         "width": program.width,
         "contract": program.contract,
         "start": program.start,
@@ -60,7 +60,7 @@ def execute(args: argparse.Namespace) -> None:
         "speedup": {
             "levels": length / levels if levels else 1.0,
             "reads": length / most if most else None,
-            "segments": {str(lanes): by_segments(cycles, program.width, lanes) for lanes in LANES},
+            "segments": {str(lanes): by_segments(words, program.width, lanes) for lanes in LANES},
         },
         "inputs": dict(zip(program.inputs, input_reads, strict=True)),
         "most_read": program.inputs[input_reads.index(most)] if most else None,
@@ -136,6 +136,6 @@ def critical_path(program: Program) -> dict[str, int]:
     return counts
 
 
-def by_segments(cycles: int, width: int, lanes: int) -> float:
-    """The speed-up of ``lanes`` lanes with a segment each, then the fold."""
-    return cycles / (-(-cycles // lanes) + (lanes - 1) * width**2) if cycles else 1.0
+def by_segments(words: int, width: int, lanes: int) -> float:
+    """The speed-up of ``lanes`` lanes with a segment each, which are then combined."""
+    return words / (-(-words // lanes) + (lanes - 1) * width**2) if words else 1.0

@@ -15,7 +15,7 @@ from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import trace
 
-from .bench_lengths import parity, product
+from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
 
@@ -106,7 +106,7 @@ def draw_lengths(args: argparse.Namespace) -> None:
             lines.setdefault("textbook recursion", []).append(known.textbook)
             for contract in ("in-place", "clean"):
                 compiled = compile_formula(outputs, contract=contract)
-                lines.setdefault(f"{contract}, cycles", []).append(compiled.program.cycles)
+                lines.setdefault(f"{contract}, words", []).append(compiled.program.words)
         for (label, values), colour, marker in zip(lines.items(), COLOURS, "xso^", strict=False):
             axis.loglog(SIZES, values, marker=marker, color=colour, label=label, base=2)
         axis.set_xticks(SIZES, [str(size) for size in SIZES])
@@ -119,7 +119,7 @@ def draw_lengths(args: argparse.Namespace) -> None:
 
 
 def draw_parallel(args: argparse.Namespace) -> None:
-    from .bench_parallel import bench_parallel
+    from .bench.parallel import bench_parallel
 
     _check_name(args.output)
     rows = bench_parallel()

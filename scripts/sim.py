@@ -34,24 +34,24 @@ The core is built for the size of the program, the program is loaded over its po
 and every handshake is compared with the cycle model; results are compared with the golden run as well. The first
 difference ends the command with exit code 1.
 
-engines: bulk (Verilator, whole batches, the default), verilator (cocotb looks at every cycle; writes waveforms),
+simulators: bulk (Verilator, whole batches, the default), verilator (cocotb looks at every cycle; writes waveforms),
 amaranth (Amaranth's simulator, taken where there is no C++ compiler). Builds are kept in $SKINNY_CACHE or the user's
 cache folder.
 
 --lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
 
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
-first retirement to the last), results (a list of values for each name), engine, seconds; divergence if not match;
+first retirement to the last), results (a list of values for each name), simulator, seconds; divergence if not match;
 largest_difference (from the sequential run, with --lanes in fixed point).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000 --lanes 2
-  $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --engine verilator --vcd cube.vcd
+  $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --simulator verilator --vcd cube.vcd
 """
 SHOWN = 20
-#: Instructions simulated between two steps of the progress bar, by engine.
+#: Instructions simulated between two steps of the progress bar, by simulator.
 CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
 
 
@@ -63,7 +63,7 @@ def register(commands: Any) -> None:
     given = parser.add_mutually_exclusive_group()
     add_inputs_option(given)
     given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
-    parser.add_argument("--engine", choices=SIMULATORS, help="how to simulate (default: bulk)")
+    parser.add_argument("--simulator", choices=SIMULATORS, help="what simulates the core (default: bulk)")
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
 
 
@@ -89,12 +89,12 @@ def execute(args: argparse.Namespace) -> None:
         elements = read_inputs(args.inputs, program.inputs, ring)
     else:
         elements = random_inputs(args.random, len(program.inputs), ring)
-    engine, remark = choose(args.engine, args.vcd is not None)
+    simulator, remark = choose(args.simulator, args.vcd is not None)
     if remark:
         note(remark)
     config = image.config
     vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
-    chunk = max(1, CHUNK[engine] // (len(image) * config.threads * len(image.lanes))) * image.batch
+    chunk = max(1, CHUNK[simulator] // (len(image) * config.threads * len(image.lanes))) * image.batch
     stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     before = perf_counter()
     words: list[Words] = []
@@ -102,14 +102,14 @@ def execute(args: argparse.Namespace) -> None:
     difference = None
     try:
         with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-            task = progress.add_task(f"{engine}: building", total=None)
+            task = progress.add_task(f"{simulator}: building", total=None)
 
             def watched() -> Iterator[Stimulus]:
                 for number, stimulus in enumerate(stimuli):
-                    progress.update(task, description=f"{engine}: running", completed=number, total=len(stimuli))
+                    progress.update(task, description=f"{simulator}: running", completed=number, total=len(stimuli))
                     yield stimulus
 
-            for stimulus, record in zip(stimuli, simulate(image, watched(), engine, args.vcd), strict=True):
+            for stimulus, record in zip(stimuli, simulate(image, watched(), simulator, args.vcd), strict=True):
                 words.append(outputs(stimulus, record)[:, : len(program.outputs)])
                 records.append(record)
         found = config.unpack(np.concatenate(words), len(elements))
@@ -119,9 +119,9 @@ def execute(args: argparse.Namespace) -> None:
     seconds = perf_counter() - before
     if difference is not None:
         if args.json:
-            print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
+            print_json({"match": False, "divergence": str(difference), "simulator": simulator, "seconds": seconds})
         raise difference
-    answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
+    answer = _figures(records, len(found), len(image.lanes)) | {"simulator": simulator, "seconds": seconds}
     if len(image.lanes) > 1 and isinstance(ring, FixedPoint):
         sequential = run(program, ring, elements).outputs
         answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
@@ -166,7 +166,7 @@ def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array,
     print(
         f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "
-        f"{answer['engine']}, {answer['seconds']:.2f} s"
+        f"{answer['simulator']}, {answer['seconds']:.2f} s"
     )
     if "largest_difference" in answer:
         print(f"largest difference from the sequential run: {answer['largest_difference']:g}")

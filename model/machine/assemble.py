@@ -222,7 +222,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
 
 def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
-    words = program.cycles + len(program.outputs)
+    words = program.words + len(program.outputs)
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
         (len(program.inputs), config.inputs, "inputs do not fit a memory of"),

@@ -256,7 +256,7 @@ class CoreConfig:
         threads = given.get("threads", cls.threads)
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": power(program.cycles + len(program.outputs)),
+            "depth": power(program.words + len(program.outputs)),
             "inputs": power(len(program.inputs)),
             "weights": power(len(program.weights)),
             "fifo": max(cls.fifo, 2 * power(threads * len(program.outputs))),

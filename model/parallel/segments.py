@@ -101,7 +101,7 @@ class EngineConfig:
         core = cls(CoreConfig.fit(program, ring, **({"depth": 2, "check": False} | given)), cores).core
         lanes = _lane_programs(program, core, cores)
         needed = {
-            "depth": max(lane.cycles + len(lane.outputs) for lane in lanes),
+            "depth": max(lane.words + len(lane.outputs) for lane in lanes),
             "fifo": 2 * core.threads * max(len(lane.outputs) for lane in lanes),
         }
         sizes = {name: 1 << max(1, (count - 1).bit_length()) for name, count in needed.items()}

@@ -245,9 +245,8 @@ class Program:
         return attention_steps(self.forms, self.code.form)
 
     @property
-    def cycles(self) -> int:
-        """The clock cycles in which a core issues words for one thread: one for each instruction and each attention
-        step. Emits are not counted."""
+    def words(self) -> int:
+        """Program words without those that emit: ``apply`` instructions, and the steps that build linear forms."""
         return len(self) + self.attends()
 
     def inverse(self) -> Program:

@@ -23,7 +23,7 @@ def choose(wanted: str | None, waveform: bool = False) -> tuple[str, str | None]
     """The name of the simulator to take, and a remark for the person if it is not the one that was wanted. Without a
     compiler only Amaranth's simulator can run."""
     if wanted == "bulk" and waveform:
-        raise InputError("the bulk simulator writes no waveform: take verilator")
+        raise InputError("the bulk simulator writes no waveform: take --simulator verilator")
     simulator = wanted or ("verilator" if waveform else "bulk")
     missing = build.missing_tools()
     if simulator != "amaranth" and missing:

@@ -15,7 +15,7 @@ from skinny.model.program.storage import load
 from skinny.model.program.text import loads
 
 #: What the issue asks of compile --json.
-KEYS = ["length", "cycles", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]
+KEYS = ["length", "words", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]
 KEYS += ["textbook_length", "bound", "checked", "seconds"]
 
 
@@ -90,7 +90,7 @@ def test_programs_are_written(skinny, asked, folder):
     for name in ("out.skn", "out.npz"):
         code, out, err = skinny("compile", "y = a*b", "-o", name)
         assert (code, out) == (0, "")
-        assert err == f"skinny: {name}: 4 instructions, 5 cycles (textbook 4), checked by looking at it\n"
+        assert err == f"skinny: {name}: 4 instructions, 5 words (textbook 4), checked by looking at it\n"
         assert load(name) == load("p.skn")
     assert sorted(os.listdir(folder)) == ["out.npz", "out.skn", "p.skn"]
 
@@ -104,14 +104,14 @@ def test_long_formulas_are_cut_in_the_title(skinny, asked):
 def test_json(answer, asked):
     found = answer("compile", "y = (a + b)*(a - b)", "-o", "out.skn")
     assert all(key in found for key in KEYS)
-    assert (found["length"], found["cycles"], found["width"], found["levels"]) == (4, 5, 3, 3)
+    assert (found["length"], found["words"], found["width"], found["levels"]) == (4, 5, 3, 3)
     assert (found["inputs"], found["outputs"]) == (["a", "b"], ["y", "z"])
     assert (found["leaves"], found["depth"], found["degree"]) == (4, 2, 2)
     # Each of four leaves under one product.
     assert (found["textbook_length"], found["bound"], found["bound_log2"]) == (8, 16, 4)
     assert found["passes"] == [
-        {"pass": "emit", "length": 9, "cycles": 10},
-        {"pass": "prune", "length": 4, "cycles": 5},
+        {"pass": "emit", "length": 9, "words": 10},
+        {"pass": "prune", "length": 4, "words": 5},
     ]
     assert (found["predicted"], found["checked"], found["seconds"]) == (9, "by looking at it", 0.5)
     assert found["file"] == "out.skn"
@@ -131,7 +131,7 @@ def test_explain(skinny, asked):
     code, out, err = skinny("compile", "y = a*b", "--explain")
     assert (code, err) == (0, "")
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["after", "length", "cycles"]
+    assert lines[0] == ["after", "length", "words"]
     assert ["emit", "9", "10"] in lines
     assert ["prune", "4", "5"] in lines
     assert "textbook recursion  4 (bound 4^1)" in out

@@ -1,4 +1,5 @@
-"""Parallel equals sequential over every ring; in fixed point it equals the fold and is within the stated distance."""
+"""Parallel equals sequential over every ring; in fixed point it is what the lanes combine to, within the stated
+distance."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -82,7 +83,7 @@ def plain_combination(image, x):
 @given(
     st.sampled_from([(16, 8), (32, 20), (6, 3), (12, 0)]), st.integers(3, 5), st.integers(2, 5), st.integers(0, 2**32)
 )
-def test_fixed_point_is_the_fold(random_program, form, width, lanes, seed):
+def test_fixed_point_is_the_combination(random_program, form, width, lanes, seed):
     ring, rng = FixedPoint(*form), np.random.default_rng(seed)
     program = random_program(rng, width, 25, largest=2, denominators=(1, 2, 3))
     image = build_image(program, ring, ImageOptions(lanes=lanes, threads=width))
@@ -136,7 +137,7 @@ def test_distance_over_a_true_ring_is_zero(random_program):
 
 
 def test_formats_without_one(random_program):
-    # Unit vectors hold minus one there, and the fold subtracts.
+    # Unit vectors hold minus one there, and the combiner subtracts.
     rng = np.random.default_rng(3)
     ring = FixedPoint(16, 15)
     for lanes in (2, 4):

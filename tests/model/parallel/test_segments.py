@@ -110,7 +110,7 @@ def test_lanes_of_a_narrow_program_have_all_registers():
     assert image.lanes[0].outputs == ("(R0)", "(R1)", "(R2)")
 
 
-def test_load_words_name_lane_and_fold():
+def test_load_words_name_lane_and_combiner():
     image = build_image(program_of(PLAIN, [0] * 20), RING, ImageOptions(lanes=2, depth=64))
     bits = image.hardware.lane_bits
     loads = list(image.loads())
@@ -120,9 +120,9 @@ def test_load_words_name_lane_and_fold():
             item._replace(address=item.address & (1 << bits) - 1) for item in loads if item.address >> bits == number
         ]
         assert mine == list(lane.loads())
-    fold = [(item.space, item.address & (1 << bits) - 1, item.data) for item in loads if item.address >> bits == 2]
+    combiner = [(item.space, item.address & (1 << bits) - 1, item.data) for item in loads if item.address >> bits == 2]
     # Batches, then outputs and combined columns of each lane.
-    assert fold == [(Space.SETTINGS, n, value) for n, value in enumerate([7, 0, 0, 1, 1])]
+    assert combiner == [(Space.SETTINGS, n, value) for n, value in enumerate([7, 0, 0, 1, 1])]
     assert all(item.address < 1 << image.hardware.address_bits for item in loads)
     assert all(item.data < 1 << image.hardware.load_bits for item in loads)
 

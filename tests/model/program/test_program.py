@@ -279,7 +279,7 @@ def test_attention_is_built_anew_or_changed_by_single_terms():
         }
     )
     assert program.attends() == 1 + 0 + 1 + 2 + 0 + 1
-    assert program.cycles == length + 5
+    assert program.words == length + 5
     assert sum(piece.attends() for piece in program.segments(1)) == 5
     assert Program(**PLAIN | {"code": code(form=[0, 1])}).attends() == 0
 

@@ -15,7 +15,7 @@ from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
-from skinny.scripts.bench_parallel import measure, sized_program
+from skinny.scripts.bench.parallel import measure, sized_program
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
 from skinny.sim.check.record import expect, outputs
@@ -145,7 +145,7 @@ def shifted(image):
 
 
 MISTAKES = {
-    "fold order": lambda image: replace(image, lanes=(image.lanes[1], image.lanes[0], image.lanes[2])),
+    "order of lanes": lambda image: replace(image, lanes=(image.lanes[1], image.lanes[0], image.lanes[2])),
     "segment shifted": shifted,
     "column copied": lambda image: replace(image, combined=(0, 0, 1)),
 }
@@ -164,7 +164,7 @@ def test_an_image_with_a_mistake_is_not_the_program(rng, mistake):
 
 
 def without_rest(config):
-    """A fold that reads a lane before the vector of the lane before is complete."""
+    """A combiner that reads a lane before the vector of the lane before is complete."""
     return min(config.threads - 1, 4) - 1
 
 
@@ -191,7 +191,7 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
 
 
 def test_speed_of_one_inference():
-    assert 19_990 <= LONG.cycles <= 20_000
+    assert 19_990 <= LONG.words <= 20_000
     images = [build_image(LONG, RING, ImageOptions(lanes=lanes)) for lanes in (1, 2, 8)]
     alone, two, eight = (measure(loadable(image.hardware), image) for image in images)
     assert two * 1.95 <= alone

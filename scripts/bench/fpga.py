@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import Any
 
 from skinny.model.errors import CheckError, InputError
+from skinny.scripts.common import add_command, note, print_json, print_table
 from skinny.sim.fpga.devices import DEVICES, find_device
 
-from .common import add_command, note, print_json, print_table
 from .fpga_rivals import RIVALS
 
 __all__ = ["register"]

@@ -1,13 +1,13 @@
 """``skinny bench power-up``."""
 
 import pytest
-from skinny.scripts import bench_power_up
+from skinny.scripts.bench import power_up
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(bench_power_up, "SEEDS", 2)
-    monkeypatch.setattr(bench_power_up, "RINGS", ("modular:16",))
+    monkeypatch.setattr(power_up, "SEEDS", 2)
+    monkeypatch.setattr(power_up, "RINGS", ("modular:16",))
 
 
 def test_json(answer, few):

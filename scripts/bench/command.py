@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import bench_estimate, bench_fpga, bench_power_up
-from .common import Parser, add_command, print_json, print_table
+from skinny.scripts.common import Parser, add_command, print_json, print_table
+
+from . import estimate, fpga, power_up
 
 __all__ = ["register"]
 
@@ -26,19 +27,19 @@ def register(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    benches = parser.add_subparsers(title="benches", metavar="BENCH", required=True, dest="bench")
+    benches = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True, dest="bench")
     add_command(benches, "lengths", lengths, "program lengths against the tables they must meet", DETAILS)
     add_command(benches, "compile", compile_times, "time and memory of the compiler on 10^5 and 10^6 leaves", DETAILS)
     add_command(benches, "golden", golden, "the golden run against a bare numpy loop", DETAILS)
     add_command(benches, "sim", sim, "cycles a second of the simulators", DETAILS)
     add_command(benches, "parallel", parallel, "one inference of 20,000 steps on 1, 2, 4 and 8 lanes", DETAILS)
-    bench_fpga.register(benches)
-    bench_estimate.register(benches)
-    bench_power_up.register(benches)
+    fpga.register(benches)
+    estimate.register(benches)
+    power_up.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:
-    from .bench_lengths import bench_lengths
+    from .lengths import bench_lengths
 
     rows = bench_lengths()
     if args.json:
@@ -48,7 +49,7 @@ def lengths(args: argparse.Namespace) -> None:
 
 
 def compile_times(args: argparse.Namespace) -> None:
-    from .bench_compile import bench_compile
+    from .compile import bench_compile
 
     rows = bench_compile()
     ratio = rows[1]["cpu_seconds"] / rows[0]["cpu_seconds"]
@@ -61,7 +62,7 @@ def compile_times(args: argparse.Namespace) -> None:
 
 
 def golden(args: argparse.Namespace) -> None:
-    from .bench_golden import bench_golden
+    from .golden import bench_golden
 
     measured = bench_golden()
     if args.json:
@@ -72,7 +73,7 @@ def golden(args: argparse.Namespace) -> None:
 
 
 def parallel(args: argparse.Namespace) -> None:
-    from .bench_parallel import bench_parallel
+    from .parallel import bench_parallel
 
     rows = bench_parallel()
     if args.json:
@@ -83,7 +84,7 @@ def parallel(args: argparse.Namespace) -> None:
 
 
 def sim(args: argparse.Namespace) -> None:
-    from .bench_sim import bench_sim
+    from .sim import bench_sim
 
     measured = bench_sim()
     if args.json:

@@ -26,7 +26,7 @@ from skinny.sim.simulators.bulk import BulkCore
 __all__ = ["LANES", "bench_parallel", "measure", "sized_program"]
 
 LANES = (1, 2, 4, 8)
-CYCLES = 20_000
+WORDS = 20_000
 RING = FixedPoint(16, 8)
 INPUTS = 8
 DEVICE = find_device("ecp5-85k")
@@ -35,7 +35,7 @@ DEVICE = find_device("ecp5-85k")
 def bench_parallel() -> list[dict[str, Any]]:
     """A row a number of lanes: cycles of one inference, from its last input word to its result, and cells."""
     rows: list[dict[str, Any]] = []
-    program = sized_program(CYCLES)
+    program = sized_program(WORDS)
     for lanes in LANES:
         image = build_image(program, RING, ImageOptions(lanes=lanes))
         taken = measure(BulkCore(image.hardware), image)
@@ -53,12 +53,12 @@ def bench_parallel() -> list[dict[str, Any]]:
     return rows
 
 
-def sized_program(cycles: int) -> Program:
-    """A random program of all kinds of scalars that takes ``cycles`` steps, or one or two less."""
+def sized_program(words: int) -> Program:
+    """A random program of all kinds of scalars of ``words`` program words, or one or two less."""
     config = CoreConfig(RING, inputs=INPUTS, weights=8)
-    program = random_program(np.random.default_rng(1), config, cycles, inputs=INPUTS)
+    program = random_program(np.random.default_rng(1), config, words, inputs=INPUTS)
     cost, _ = program.costs()
-    length = int(np.searchsorted(np.cumsum(cost), cycles, side="right"))
+    length = int(np.searchsorted(np.cumsum(cost), words, side="right"))
     return replace(program, code=program.code.part(slice(0, length)), outputs=(Output("y", 2, length),))
 
 

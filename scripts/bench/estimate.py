@@ -8,8 +8,7 @@ from typing import Any
 
 from skinny.model.errors import CheckError
 from skinny.model.files import write_file
-
-from .common import add_command, note, print_json, print_table
+from skinny.scripts.common import add_command, note, print_json, print_table
 
 __all__ = ["register"]
 

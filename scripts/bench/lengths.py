@@ -2,7 +2,7 @@
 
 Two tables. *Shortest* was proven by exhaustive search (of programs whose scalars are the leaves of the formula); the
 prototype's lengths are the floor for everything larger, and what is still above it is listed as open. Every row
-compiles a formula anew and counts cycles.
+compiles a formula anew and counts program words.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Row(NamedTuple):
 
 
 def measure(row: Row) -> int:
-    """The cycles of the compiled program."""
+    """The program words of the compiled program."""
     outputs = parse_formula(row.formula) if isinstance(row.formula, str) else {"y": row.formula}
     compiled = compile_formula(
         outputs, contract=row.contract, attention=row.attention, width=row.width, start=row.start
     )
-    return compiled.program.cycles
+    return compiled.program.words
 
 
 def product(count: int) -> str:

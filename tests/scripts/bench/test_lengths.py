@@ -1,7 +1,7 @@
 """The two tables of lengths hold: proven optima are met, the prototype's lengths are met or beaten."""
 
 import pytest
-from skinny.scripts.bench_lengths import FLOOR, NEARLY, OPEN, SHORTEST, Row, measure
+from skinny.scripts.bench.lengths import FLOOR, NEARLY, OPEN, SHORTEST, Row, measure
 
 
 def name_of(row: Row) -> str:

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from skinny.scripts import fpga_designs
-from skinny.scripts.fpga_designs import CORE, FED, MINIMAL, claims, subjects
-from skinny.scripts.fpga_rivals import PICORV32, RIVALS
+from skinny.scripts.bench import fpga_designs
+from skinny.scripts.bench.fpga_designs import CORE, FED, MINIMAL, claims, subjects
+from skinny.scripts.bench.fpga_rivals import PICORV32, RIVALS
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

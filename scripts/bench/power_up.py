@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 from skinny.model.errors import CheckError, InputError
 from skinny.model.rings import parse_ring
-
-from .common import add_command, print_json, print_table
+from skinny.scripts.common import add_command, print_json, print_table
 
 __all__ = ["register"]
 

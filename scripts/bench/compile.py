@@ -42,7 +42,7 @@ def _measure(leaves: int) -> dict[str, Any]:
         "cpu_seconds": time.process_time() - worked,
         "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "length": len(compiled.program),
-        "cycles": compiled.program.cycles,
+        "words": compiled.program.words,
         "textbook_length": compiled.facts.textbook,
     }
 
@@ -51,7 +51,7 @@ def bench_compile() -> list[dict[str, Any]]:
     """A row a size."""
     out = []
     for leaves in SIZES:
-        command = [sys.executable, "-m", "skinny.scripts.bench_compile", str(leaves)]
+        command = [sys.executable, "-m", "skinny.scripts.bench.compile", str(leaves)]
         finished = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         out.append(json.loads(finished.stdout))
     return out
