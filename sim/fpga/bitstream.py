@@ -14,7 +14,7 @@ from skinny.hdl.link.board import Board, BoardTop, Clock, line_divisor
 from skinny.model.errors import CheckError, InputError
 from skinny.model.files import write_file
 from skinny.model.machine.assemble import Image
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 from .devices import DEVICES, Device
 from .expected import Expected, multipliers
@@ -60,7 +60,7 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
         NAME,
         emit_src=False,
         script_after_read=NO_COLLISION,
-        synth_opts=" ".join(device.synth[1:]),
+        synth_opts=device.use_multipliers,
         nextpnr_opts=f"--timing-allow-fail --report report.json --seed {seed}",
     )
 

@@ -74,22 +74,24 @@ ECP5 = Family(
 class Device:
     """One FPGA.
 
-    ``synth`` is the command of yosys and its options, ``place`` are options of nextpnr. ``frequency`` (MHz) is the aim
-    of place and route unless another is given: a little more than is reached, so that it does its best.
-    ``multipliers``, ``block_rams`` and ``cells`` (a LUT and a register each) count the cells of the device; without
-    multiplier blocks products are made of LUTs. ``cap`` (MHz) is the limit of the data sheet for the multiplier block,
-    where nextpnr knows no timing for it, and ``block_delay`` (ns) its delay from the operands to the product.
+    ``synth`` is the command of yosys, ``use_multipliers`` the option that makes it use multiplier blocks, where it
+    needs one; ``place`` are options of nextpnr. ``frequency`` (MHz) is the aim of place and route unless another is
+    given: a little more than is reached, so that it does its best. ``multipliers``, ``block_rams`` and ``cells`` (a LUT
+    and a register each) count the cells of the device; without multiplier blocks products are made of LUTs. ``cap``
+    (MHz) is the limit of the data sheet for the multiplier block, where nextpnr knows no timing for it, and
+    ``block_delay`` (ns) its delay from the operands to the product.
     """
 
     name: str
     title: str
     family: Family
-    synth: tuple[str, ...]
+    synth: str
     place: tuple[str, ...]
     frequency: float
     multipliers: int
     block_rams: int
     cells: int
+    use_multipliers: str = ""
     cap: float | None = None
     block_delay: float = 0.0
 
@@ -115,7 +117,7 @@ def _ecp5(size: str, package: str, multipliers: int, block_rams: int, cells: int
         name=f"ecp5-{size}",
         title=f"Lattice ECP5-{size} {package}, speed 6",
         family=ECP5,
-        synth=("synth_ecp5",),
+        synth="synth_ecp5",
         place=(f"--{size}", "--package", package, "--speed", "6", "--lpf-allow-unconstrained"),
         frequency=200,
         multipliers=multipliers,
@@ -131,11 +133,12 @@ DEVICES = {
             name="up5k",
             title="Lattice iCE40 UP5K SG48",
             family=ICE40,
-            synth=("synth_ice40", "-device", "u", "-dsp"),
+            synth="synth_ice40 -device u",
             place=("--up5k", "--package", "sg48", "--pcf-allow-unconstrained"),
             frequency=50,
             multipliers=8,
             block_rams=30,
+            use_multipliers="-dsp",
             cells=5280,
             cap=50,
             # This is the delay in the data base of icestorm.
@@ -145,7 +148,7 @@ DEVICES = {
             name="hx8k",
             title="Lattice iCE40 HX8K CT256",
             family=ICE40,
-            synth=("synth_ice40", "-device", "hx"),
+            synth="synth_ice40 -device hx",
             place=("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
             frequency=100,
             multipliers=0,

@@ -1,8 +1,8 @@
-"""Gate level: the netlist of a core runs the bench of its RTL, and is compared with the cycle model in every cycle.
+"""Gate level: the netlist of a core runs the test bench of its RTL and is compared with the cycle model in every cycle.
 
 The netlist that is simulated is that of ``hdl/export``'s ``Pins`` with the port ``retire``, made by the same
-script as the one on the device but for that port: what every instruction computes is seen, not only results. The cells
-are yosys' own models, which exist for iCE40.
+script as the one on the device but for that port: not only results are seen, but the value of every instruction. The
+cells are yosys' own models, which exist for iCE40.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def gate_testbench(netlist: Netlist) -> Path:
 
 
 def simulate_netlist(netlist: Netlist, image: MachineImage, *, rom: bool = False) -> int:
-    """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; the number of cycles that
-    were compared. The first difference to the cycle model is a :exc:`CheckError`."""
+    """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; returns the number of
+    cycles that were compared. The first difference from the cycle model is a :exc:`CheckError`."""
     config = image.config
     rng = np.random.default_rng(1)
     batches = max(2, min(16, ENOUGH // (2 * len(image) * config.threads)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skinny.model.errors import InputError
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 from .devices import Device
 from .path import CriticalPath, critical_path

@@ -1,4 +1,4 @@
-"""The whole flow for one core on one device, and what a person wants to know of it."""
+"""The whole flow for one core on one device, and its report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HARNESS = "harness"
 
 @dataclass(frozen=True)
 class Design:
-    """What is to be built: the core or engine for ``image`` on ``device``, of the parts that there are for its family
+    """The design of a core or engine for ``image`` on ``device``, of the parts that there are for its family
     or ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
 
     image: MachineImage
@@ -45,11 +45,11 @@ class Design:
         return "generic" if self.inferred else self.device.family.target
 
     def core(self) -> Core | ParallelEngine:
-        """A new one."""
+        """The core or engine, made anew."""
         return component(self.image.hardware, self.image if self.rom else None, rom=self.rom, target=self.target)
 
     def expected(self) -> Expected:
-        """Raises :exc:`InputError` if that is more than the device has."""
+        """The counts of blocks that synthesis must find. Raises :exc:`InputError` if the device has fewer."""
         rom = self.image if self.rom else None
         cells = expected_cells(self.image.hardware, self.device, target=self.target, rom=rom)
         expect_fit(cells, self.device)
@@ -58,8 +58,8 @@ class Design:
 
 @dataclass(frozen=True)
 class Report:
-    """What came out. ``gate_cycles``: cycles of the netlist compared with the cycle model, None if that was not done.
-    Frequencies in MHz."""
+    """The results of the flow. ``gate_cycles`` is the number of cycles in which the netlist was compared with the cycle
+    model, None if that was not done. Frequencies are in MHz."""
 
     design: Design
     alone: Netlist
@@ -69,18 +69,18 @@ class Report:
 
     @property
     def cap(self) -> float | None:
-        """What the data sheet allows, if the design has a multiplier block that nextpnr knows no timing for."""
+        """The limit of the data sheet, if the design has a multiplier block that nextpnr knows no timing for."""
         return self.design.device.cap if self.harnessed.cells.dsp else None
 
     @property
     def frequency(self) -> float:
-        """The best one that may be used."""
+        """The frequency of the best seed, as far as it may be used."""
         config, blocks = self.design.image.config, self.harnessed.cells.dsp
         best = self.placement.best.frequency
         return self.design.device.usable(best, blocks=blocks, bits=config.bits, threads=config.threads)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """All figures, ready for JSON."""
         image = self.design.image
         config = image.config
         best = self.placement.best
@@ -132,7 +132,7 @@ def implement(
     gate_level: bool = False,
     done: Callable[[str], None] = lambda what: None,
 ) -> Report:
-    """Synthesise, place and route, and with ``gate_level`` simulate the netlist. ``frequency`` (MHz) is what to aim at,
+    """Synthesise, place and route, and with ``gate_level`` simulate the netlist. ``frequency`` (MHz) is the aim,
     ``done`` is told of each step that is through: two of synthesis, one a seed, one for the gate level. Raises
     :exc:`InputError` where a design does not fit or a tool fails, :exc:`CheckError` where a guard or the simulation
     does."""

@@ -1,6 +1,6 @@
-"""Cores drawn at random from the domain of the estimates, and what synthesis makes of them.
+"""Cores drawn at random from the domain of the estimates, and the figures of their synthesis.
 
-``fitting_set`` is what the coefficients are fitted to, ``held_out_set`` what they are judged by. Both are the same on
+The coefficients are fitted to ``fitting_set`` and judged by ``held_out_set``. Both are the same on
 every machine; rings, word sizes, threads, widths and options are spread evenly, the memories are left to chance.
 """
 
@@ -38,7 +38,8 @@ KINDS = ("fixed",) * 9 + ("modular",) * 6 + ("prime",) * 3 + ("boolean",) * 2
 
 
 def _draw_ring(rng: np.random.Generator, kind: str, bits: int) -> Ring:
-    """Of ``bits`` bits, or as many as the nearest Mersenne prime has. The lanes of ``Boolean`` are not its own."""
+    """A ring of ``bits`` bits, or of as many as the nearest Mersenne prime has. Slices of ``Boolean`` are a parameter
+    of the core."""
     if kind == "prime":
         return PrimeField((1 << min((7, 13, 17, 19, 31), key=lambda exponent: abs(exponent - bits))) - 1)
     if kind == "boolean":
@@ -97,7 +98,8 @@ def fitting_set() -> list[Design]:
 
 
 def held_out_set() -> list[Design]:
-    """Twenty, five of each variant, the first of ten; on ECP5 two of each on the larger device."""
+    """Twenty cores, five of each variant, the first of ten that are drawn; two of each variant on ECP5 are on the
+    larger device."""
     drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(200 + n, 10, *variant)[:5]]
     return [
         replace(design, device=find_device("ecp5-85k")) if design.device.family is ECP5 and n % 5 < 2 else design
@@ -106,8 +108,9 @@ def held_out_set() -> list[Design]:
 
 
 def measure(design: Design, seeds: Sequence[int], *, alone: bool) -> dict[str, float]:
-    """``lut4`` and ``ff`` of the core: of its netlist ``alone``, or, which spares a synthesis and is off by a LUT or
-    two, of that in its harness less what the harness has; ``mhz`` is the median of the ``seeds``."""
+    """``lut4`` and ``ff`` of the core, and ``mhz``, the median of the ``seeds``. The cells are those of the core
+    ``alone``, or those of the core in its scan wrapper less those of the wrapper: that spares a synthesis and is off by
+    a LUT or two."""
     device, expected = design.device, design.expected()
     harnessed = synthesise(ScanWrapper(design.core()), HARNESS, device, expected)
     mhz = statistics.median(place_seed(harnessed, device, seed).frequency for seed in seeds)

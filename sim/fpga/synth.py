@@ -15,7 +15,7 @@ from typing import Any
 from amaranth.back import rtlil
 from amaranth.lib import wiring
 from skinny.model.errors import CheckError, InputError
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 from .devices import Device
 from .expected import Expected
@@ -96,7 +96,7 @@ def synthesise(component: wiring.Component, top: str, device: Device, expected: 
     """The netlist of ``component`` as module ``top`` on ``device``, made unless it was made before. Raises
     :exc:`CheckError` when a guard fails."""
     text = rtlil.convert(component, name=top, emit_src=False)
-    command = f"{' '.join(device.synth)} -top {top} -json netlist.json"
+    command = " ".join([*filter(None, [device.synth, device.use_multipliers]), f"-top {top} -json netlist.json"])
     script = [
         "read_rtlil design.il",
         f"hierarchy -top {top}",

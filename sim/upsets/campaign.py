@@ -10,17 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.hdl.core.core import Core
-from skinny.hdl.export.export import TOP, to_verilog
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import Op
-from skinny.sim.build import build_library
 from skinny.sim.check.generate import random_vectors
 from skinny.sim.check.record import expect
 from skinny.sim.check.stimulus import Stimulus
-from skinny.sim.simulators.bulk import BulkCore, harness, load_columns
-from skinny.sim.simulators.state import MEMORIES, Element, State, expose, state_text
+from skinny.sim.simulators.bulk import BulkCore, load_columns
+from skinny.sim.simulators.state import MEMORIES, Element
 
 __all__ = ["FLIP", "OUTCOMES", "Campaign", "Upsets", "campaign", "draw_bits"]
 
@@ -61,12 +58,11 @@ class Upsets:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        config = image.config
-        verilog, self.elements = expose(to_verilog(Core(config)), config.width)
-        text = harness(config, public=True) + state_text("Core") + (Path(__file__).parent / "campaign.cpp").read_text()
-        self._core = BulkCore(config, path=build_library(verilog, TOP, text))
+        extra = (Path(__file__).parent / "campaign.cpp").read_text()
+        self._core = BulkCore(image.config, exposed=True, extra=extra)
         self._core.load(image)
-        self._state = State(self._core.library, self._core.handle, self.elements)
+        self._state = self._core.state
+        self.elements = self._state.elements
 
     def flip(self, element: int, word: int, bit: int, cycle: int) -> Any:
         """A row of :data:`FLIP`: bit ``bit`` of word ``word`` of an element, when ``cycle`` begins."""

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from skinny.hdl.export.export import TOP, to_verilog
-from skinny.hdl.parallel.engine import component
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import CheckError
 from skinny.model.formula.parse import parse_formula
@@ -17,14 +15,12 @@ from skinny.model.machine.assemble import Image
 from skinny.model.machine.image import MachineImage
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.rings import Ring
-from skinny.sim.build import build_library
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import golden_words, random_vectors
 from skinny.sim.check.record import expect
 from skinny.sim.check.stimulus import random_stimulus
 from skinny.sim.link.board import SimulatedBoard
-from skinny.sim.simulators.bulk import BulkCore, harness
-from skinny.sim.simulators.state import State, expose, state_text
+from skinny.sim.simulators.bulk import BulkCore
 
 __all__ = ["DESIGNS", "power_up"]
 
@@ -63,15 +59,10 @@ class _Core:
     def __init__(self, image: MachineImage, rom: bool) -> None:
         self.image = image
         self.rom = rom
-        hardware = image.hardware
-        made = component(hardware, image, rom=True) if rom else component(hardware)
-        verilog, elements = expose(to_verilog(made), image.config.width)
-        text = harness(hardware, rom=rom) + state_text("Core")
-        self.core = BulkCore(hardware, path=build_library(verilog, TOP, text))
-        self.state = State(self.core.library, self.core.handle, elements)
+        self.core = BulkCore(image.hardware, image if rom else None, rom=rom, exposed=True)
 
     def attempt(self, rng: np.random.Generator) -> str | None:
-        self.state.randomise(rng)
+        self.core.state.randomise(rng)
         self.core.reset()
         if not self.rom:
             self.core.load(self.image)

@@ -9,10 +9,11 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim.fpga.devices import DEVICES
-from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table, weigh
+from skinny.sim.fpga.estimate import estimate, estimate_report, read_table
 from skinny.sim.fpga.fit import GUESS, fit_period, shape_of, solve, summary
 from skinny.sim.fpga.report import Design
 from skinny.sim.fpga.samples import fitting_set, held_out_set, measure
+from skinny.sim.fpga.terms import Shape, paths, weigh
 
 PROGRAM = "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
 

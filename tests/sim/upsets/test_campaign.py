@@ -14,7 +14,7 @@ from skinny.model.machine.cycles import retire_delay, timetable
 from skinny.model.rings import FixedPoint, Modular
 from skinny.model.run import golden
 from skinny.sim.check.stimulus import Stimulus, random_elements
-from skinny.sim.simulators.state import MEMORIES, Element, expose
+from skinny.sim.simulators.state import MEMORIES, Element
 from skinny.sim.upsets.campaign import OUTCOMES, Upsets, campaign, draw_bits
 from skinny.sim.upsets.intervals import interval
 
@@ -59,35 +59,6 @@ def when(image, stimulus, word, thread, batch=1):
     """The cycle in which the registers of ``thread`` meet word ``word``: the beginning of their way round."""
     start = int(timetable(image, stimulus.sizes).starts[batch])
     return start + word * image.config.threads + thread + retire_delay(image.config) - (image.config.threads - 1)
-
-
-# State
-
-
-@pytest.mark.parametrize("core", CORES)
-def test_all_state_is_found(core):
-    of = upsets(core)
-    config = of.image.config
-    bits = dict.fromkeys(MEMORIES, 0)
-    for element in of.elements:
-        if element.place in bits:
-            bits[element.place] += element.bits * element.words
-    seal = 1 + (2 * config.fifo - 1).bit_length()
-    assert bits == {
-        "program memory": (config.word_bits + config.guard) * config.depth,
-        "weight memory": (config.bits + config.guard) * config.weights,
-        "input memory": (config.bits + config.guard) * 2 * config.threads * config.inputs,
-        "result FIFO": (config.bits + 2 + config.guard * seal) * config.fifo,
-    }
-    registers = [e for e in of.elements if e.place == "registers R"]
-    assert sum(e.bits for e in registers) == config.width * config.threads * config.bits
-    assert any(e.place == "guard" for e in of.elements) == config.guard
-    assert (sum(e.place == "accumulator S" for e in of.elements)) == config.threads
-
-
-def test_state_that_is_not_declared_is_an_error():
-    with pytest.raises(ValueError, match="no declaration of b in top"):
-        expose("module top (clk);\n  reg [3:0] a;\n  always @(posedge clk)\n    b <= a;\nendmodule\n", 3)
 
 
 # Outcomes that are known

@@ -1,37 +1,11 @@
 """A divergence is named: cycle, thread, instruction, register, expected and got; the earliest one first."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from skinny.model.machine.assemble import assemble
-from skinny.model.machine.isa import CoreConfig
-from skinny.model.program.text import loads
-from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim.check.divergence import first_divergence
-from skinny.sim.check.record import expect, outputs
-from skinny.sim.check.stimulus import Stimulus, random_elements, random_stimulus
-
-PROGRAM = """\
-skinny 1
-width 3
-inputs a b
-weight w[0] = 3
-form f[0] = w[0]*a
-R2 += b*R1
-R0 -= f[0]*R2
-emit y = R0
-emit z = R2
-end
-"""
-
-
-@pytest.fixture
-def stimulus():
-    config = CoreConfig(Modular(16), threads=2, depth=16, inputs=2, weights=2)
-    image = assemble(loads(PROGRAM), config)
-    return Stimulus.steady(image, np.array([[5, 7], [2, 3], [1, 1]], dtype=np.uint64))
+from skinny.sim.check.record import expect
 
 
 def divergence(stimulus, change):
@@ -117,52 +91,3 @@ def test_what_becomes_of_a_result_that_changed_is_no_news(stimulus):
 
 def test_a_run_without_a_load_port_is_not_judged_by_it(stimulus):
     assert divergence(stimulus, lambda found: setattr(found, "load_ready", None)) is None
-
-
-def test_a_cut_run_is_the_beginning_of_the_whole(stimulus):
-    stalled = replace(stimulus, stalls=np.array([0, 3, 0, 0, 0, 0]))
-    whole = expect(stalled)
-    for cycles in range(whole.cycles + 2):
-        part = expect(stalled, cycles=cycles)
-        for name in ("accepted", "busy", "load_ready"):
-            column = getattr(whole, name)
-            assert getattr(part, name).tolist() == column[column < cycles].tolist()
-        assert part.trace.tolist() == [row for row in whole.trace.tolist() if row[0] < cycles]
-        seen = [(row["valid"], row["taken"] if row["taken"] < cycles else -1) for row in whole.results]
-        assert part.results[["valid", "taken"]].tolist() == [pair for pair in seen if pair[0] < cycles]
-
-
-def test_outputs_by_vector(stimulus):
-    # By hand: z = b, y = -3ab.
-    assert outputs(stimulus, expect(stimulus)).tolist() == [
-        [(1 << 16) - 105, 7],
-        [(1 << 16) - 18, 3],
-        [(1 << 16) - 3, 1],
-    ]
-
-
-@pytest.mark.parametrize("ring", [Modular(5), FixedPoint(8, 4), PrimeField(13), Boolean()], ids=repr)
-def test_random_elements_are_elements(ring):
-    found = random_elements(np.random.default_rng(1), ring, (500, 3))
-    low, high = {"modular:5": (-16, 15), "fixed:8.4": (-128, 127), "prime:13": (0, 12), "boolean": (0, 1)}[ring.name]
-    assert (found.min(), found.max()) == (low, high)
-    assert np.can_cast(found.dtype, ring.element_dtype, "safe")
-
-
-def test_random_stimuli_reach_every_size(stimulus):
-    rng = np.random.default_rng(1)
-    vectors = np.zeros((50, 2), dtype=np.uint64)
-    made = random_stimulus(rng, stimulus.image, vectors, 0.5, 0.5, 0.5)
-    assert set(made.sizes) == {1, 2}
-    assert sum(made.sizes) == 50
-    assert made.gaps.shape == (100,)
-    assert made.stalls.shape == (100,)
-    ends = np.cumsum(made.sizes) - 1
-    assert made.lasts().reshape(-1, 2)[ends, 1].tolist() == [int(size < 2) for size in made.sizes]
-    assert made.lasts().sum() == sum(size < 2 for size in made.sizes)
-    # Where ``last`` means something it is no noise: it ends a batch of one vector, and must not end one of two.
-    noisy = made.lasts(rng).reshape(-1, 2)
-    assert set(noisy[:, 0]) == {0, 1}
-    assert [noisy[end, 1] for end, size in zip(ends, made.sizes, strict=True) if size == 1] == [1] * made.sizes.count(1)
-    assert not any(noisy[end - 1, 1] for end, size in zip(ends, made.sizes, strict=True) if size == 2)
-    assert {noisy[end, 1] for end, size in zip(ends, made.sizes, strict=True) if size == 2} == {0, 1}
