@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Facts, Formula, Operations, facts, operations
 from skinny.model.limits import DigitsError, check, current, watched
-from skinny.model.modular import PRIME
+from skinny.model.program.modular import PRIME
 from skinny.model.program.program import Program
 
 from .code import Affine, Code, Instruction, affine_scalar

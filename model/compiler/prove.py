@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from skinny.model.errors import CheckError
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.limits import check, checked
-from skinny.model.modular import PRIME, form_residues, program_forms, random_point, residue, travel
+from skinny.model.program.modular import PRIME, form_residues, program_forms, random_point, residue, travel
 from skinny.model.program.program import Columns, Program
 
 __all__ = ["POINTS", "WrongOutputError", "prove"]

@@ -14,7 +14,7 @@ import random
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.compiler.code import Code
-from skinny.model.modular import form_residues, random_point, travel
+from skinny.model.program.modular import form_residues, random_point, travel
 
 __all__ = ["prune"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.compiler.code import ONE, Code, Row
 from skinny.model.limits import check
-from skinny.model.modular import form_residues, random_point, travel
+from skinny.model.program.modular import form_residues, random_point, travel
 
 __all__ = ["is_searchable", "search"]
 

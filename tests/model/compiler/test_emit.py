@@ -6,7 +6,7 @@ import pytest
 from skinny.model.compiler.code import Affine
 from skinny.model.compiler.contracts import Contract, Leaf, Pair, Promise, Sum
 from skinny.model.compiler.emit import emit, predict
-from skinny.model.modular import PRIME, form_residues, random_point, travel
+from skinny.model.program.modular import PRIME, form_residues, random_point, travel
 
 LEAVES = [Leaf(Affine(((u, 1),))) for u in range(4)]
 #: ``x0·x1·x2 - x3·x0``

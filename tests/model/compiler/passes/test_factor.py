@@ -8,7 +8,7 @@ from skinny.model.compiler.passes.factor import bisect, expand, horner
 from skinny.model.compiler.passes.rebalance import rebalance
 from skinny.model.formula.formula import operations
 from skinny.model.formula.parse import parse_formula
-from skinny.model.modular import PRIME, random_point, residue
+from skinny.model.program.modular import PRIME, random_point, residue
 
 TEXTS = [
     "2*a*b^2 + a + (a - b)*a*c^2",

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from .program.program import Input, Linear, Program, Weight
+from .program import Input, Linear, Program, Weight
 
 __all__ = ["PRIME", "form_residues", "program_forms", "random_point", "residue", "travel"]
 

@@ -4,7 +4,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from skinny.model.modular import PRIME, form_residues, program_forms, residue, travel
+from skinny.model.program.modular import PRIME, form_residues, program_forms, residue, travel
 from skinny.model.program.text import loads
 
 TEXT = """skinny 1
