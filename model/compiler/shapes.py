@@ -170,7 +170,7 @@ class Shaper:
     def _scalar_choices(
         self, atoms: Sequence[int], forms: dict[int, Affine | None], scale: Coefficient
     ) -> list[dict[int, Expression]]:
-        """The choices of factors to take as forms in the accumulator: none, all sums, or one that also takes the
+        """Choices of the factors that are taken as forms in the accumulator: none, all sums, or one that also takes the
         scale."""
         choices: list[dict[int, Expression]] = [{}]
         sums = [(n, forms[atom]) for n, atom in enumerate(atoms) if atom >= len(self.variables)]

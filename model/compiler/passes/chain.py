@@ -151,8 +151,8 @@ def _trimmed(coefficients: Sequence[int]) -> list[int]:
 
 
 def _taken(coefficients: Sequence[int], t: int) -> tuple[list[int], int]:
-    """The coefficients that remain when dirt ``±A_t`` is subtracted, and the sign of the dirt: the one that leaves 0,
-    if there is one."""
+    """The coefficients that remain when dirt ``±A_t`` is subtracted, and the sign of the dirt, which is chosen so
+    that 0 remains if that is possible."""
     out = [*coefficients, *[0] * (t + 1 - len(coefficients))]
     sign = out[t] or 1
     out[t] -= sign
