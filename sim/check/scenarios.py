@@ -39,7 +39,9 @@ def reset_steps(rng: np.random.Generator, image: MachineImage, vectors: Words) -
 
 def _shortest(rng: np.random.Generator, image: MachineImage) -> MachineImage:
     """A program of one input for the same hardware that only sends a register."""
-    return image.reassemble(random_program(rng, image.config, 0, inputs=1))
+    program = random_program(rng, image.config, 0, inputs=1)
+    # Some fixed-point formats have no one, but all rings have minus one.
+    return image.reassemble(dataclasses.replace(program, start=(-1,) * program.width))
 
 
 def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None) -> RunStimulus:
