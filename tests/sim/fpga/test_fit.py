@@ -13,7 +13,7 @@ def test_fit_finds_the_coefficients_that_made_the_figures():
     measured = [100 + 20 * row["b"] + 3 * row["c"] for row in rows]
     found = solve(rows, measured, 0.02, {"a": 50, "b": 10, "c": 6})
     assert found == pytest.approx({"a": 100, "b": 20, "c": 3}, rel=0.1)
-    # What cannot be negative is zero instead.
+    # A coefficient that cannot be negative is zero instead.
     falling = [200 - 5 * row["b"] for row in rows]
     assert solve(rows, falling, 0.02, {"a": 50, "b": 10, "c": 0.5})["b"] == 0
     assert solve(rows, falling, 0.02, {"a": 50, "b": -10, "c": 0.5})["b"] < -3
