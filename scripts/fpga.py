@@ -38,7 +38,7 @@ folder, so that what was done once is answered at once.
 
 devices: {"; ".join(f"{device.name} ({device.title})" for device in DEVICES.values())}
 
-The core is measured alone, and behind a harness of scan registers that needs four pins; the harness is what is placed.
+The core is measured alone, and in a scan wrapper that needs four pins; the scan wrapper is what is placed.
 Guards: signs of lost logic in the log, the number of multiplier blocks and block RAMs, and, on iCE40, the netlist
 simulated cycle by cycle against the model of the core. A failed guard is exit code 1.
 
@@ -52,7 +52,7 @@ effective), critical_path, cycles_per_inference, inferences_per_second, state_bi
 worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
 
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, lanes, rom, target,
-core and with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
+core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
 effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
 gate_level_cycles; folder and files with -o.
 
@@ -150,9 +150,9 @@ def _estimate(args: argparse.Namespace, image: MachineImage, device: Device) -> 
 def _show(device: Device, report: Report) -> None:
     answer = report.as_dict()
     names = {"lut4": "LUT4", "ff": "FF", "carry": "carry", "dsp": "DSP", "block_ram": "block RAM", "lut_ram": "LUT RAM"}
-    parts = ("core", "with_harness")
+    parts = ("core", "with_scan_wrapper")
     rows = [(names[name], *(answer[part][name] for part in parts)) for name in names]
-    print_table((device.title, "core alone", "with harness"), rows)
+    print_table((device.title, "core alone", "in scan wrapper"), rows)
     mhz = answer["mhz"]
     seeds = "1 seed" if len(mhz["seeds"]) == 1 else f"{len(mhz['seeds'])} seeds"
     print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {seeds}")

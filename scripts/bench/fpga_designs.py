@@ -17,7 +17,7 @@ from skinny.sim.check.generate import random_program
 from skinny.sim.fpga.devices import ECP5, Device, find_device
 from skinny.sim.fpga.expected import Expected, multipliers
 from skinny.sim.fpga.place import Placement, place
-from skinny.sim.fpga.report import HARNESS, Design, implement
+from skinny.sim.fpga.report import SCAN_WRAPPER, Design, implement
 from skinny.sim.fpga.synth import Cells, synthesise
 from skinny.sim.fpga.tools import side_by_side
 
@@ -133,7 +133,7 @@ def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple
         synthesise(component, top, device, expected)
         for component, top in (
             (Bare(subject.ring, words, target), "bare"),
-            (ScanWrapper(Bare(subject.ring, words, target)), HARNESS),
+            (ScanWrapper(Bare(subject.ring, words, target)), SCAN_WRAPPER),
         )
     )
     return alone.cells, place(harnessed, device, seeds)

@@ -87,7 +87,7 @@ def _place(cell: str, types: Mapping[str, str]) -> str:
     block = _type(cell, types)
     top, *path = ADDED.sub("", cell).split(".")
     if top != "core" or not path:
-        return "the harness"
+        return "the scan wrapper"
     # Names of components, then, unless it is a block RAM, of a register or a field of one.
     known = max(length for length in range(len(path)) if ".".join(path[:length]) in COMPONENTS)
     owner = COMPONENTS[".".join(path[:known])]

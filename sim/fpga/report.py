@@ -24,10 +24,10 @@ from .place import Placement, pack, place
 from .synth import Netlist, synthesise
 from .tools import processors
 
-__all__ = ["HARNESS", "Design", "Report", "implement", "write_design"]
+__all__ = ["SCAN_WRAPPER", "Design", "Report", "implement", "write_design"]
 
-#: The name of the design that is placed.
-HARNESS = "harness"
+#: The name of the design that is placed: a core in its scan wrapper.
+SCAN_WRAPPER = "scan_wrapper"
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,19 @@ class Report:
 
     design: Design
     alone: Netlist
-    harnessed: Netlist
+    wrapped: Netlist
     placement: Placement
     gate_cycles: int | None
 
     @property
     def cap(self) -> float | None:
         """The limit of the data sheet, if the design has a multiplier block that nextpnr knows no timing for."""
-        return self.design.device.cap if self.harnessed.cells.dsp else None
+        return self.design.device.cap if self.wrapped.cells.dsp else None
 
     @property
     def frequency(self) -> float:
         """The frequency of the best seed, as far as it may be used."""
-        config, blocks = self.design.image.config, self.harnessed.cells.dsp
+        config, blocks = self.design.image.config, self.wrapped.cells.dsp
         best = self.placement.best.frequency
         return self.design.device.usable(best, blocks=blocks, bits=config.bits, threads=config.threads)
 
@@ -103,7 +103,7 @@ class Report:
             "rom": self.design.rom,
             "target": self.design.target,
             "core": asdict(self.alone.cells),
-            "with_harness": asdict(self.harnessed.cells),
+            "with_scan_wrapper": asdict(self.wrapped.cells),
             "utilisation": {
                 name: {"used": used, "available": there} for name, (used, there) in best.utilisation.items()
             },
@@ -148,18 +148,18 @@ def implement(
         return cycles
 
     with ThreadPoolExecutor(processors()) as pool:
-        harnessed = pool.submit(synthesise, ScanWrapper(design.core()), HARNESS, device, expected)
+        wrapped = pool.submit(synthesise, ScanWrapper(design.core()), SCAN_WRAPPER, device, expected)
         alone = pool.submit(synthesise, Pins(design.core(), retire=False), TOP, device, expected)
-        for name, netlist in (("core", alone), ("harness", harnessed)):
+        for name, netlist in (("core", alone), ("scan wrapper", wrapped)):
             done(f"{name}: {netlist.result().cells.lut4:,} LUT4")
         gates = pool.submit(check_gates) if gate_level else None
         placement = place(
-            harnessed.result(), device, seeds, frequency, lambda r: done(f"seed {r.seed}: {r.frequency:.1f} MHz")
+            wrapped.result(), device, seeds, frequency, lambda r: done(f"seed {r.seed}: {r.frequency:.1f} MHz")
         )
         return Report(
             design=design,
             alone=alone.result(),
-            harnessed=harnessed.result(),
+            wrapped=wrapped.result(),
             placement=placement,
             gate_cycles=gates.result() if gates else None,
         )
@@ -167,15 +167,15 @@ def implement(
 
 def write_design(report: Report, folder: str | Path) -> list[str]:
     """Write into ``folder``, which is made, the core as Verilog, the netlist, logs and reports, and the bitstream of
-    the harness with the best seed; returns their names. Each file is written under another name and renamed,
+    the scan wrapper with the best seed; returns their names. Each file is written under another name and renamed,
     ``report.json`` last."""
     best = report.placement.best
     files = {
         f"{TOP}.v": to_verilog(report.design.core()).encode(),
-        **{name: (report.harnessed.folder / name).read_bytes() for name in ("netlist.v", "netlist.json", "yosys.log")},
+        **{name: (report.wrapped.folder / name).read_bytes() for name in ("netlist.v", "netlist.json", "yosys.log")},
         "nextpnr.log": (best.folder / "nextpnr.log").read_bytes(),
         "nextpnr.json": (best.folder / "report.json").read_bytes(),
-        "harness.bit": pack(best, report.design.device),
+        "scan_wrapper.bit": pack(best, report.design.device),
         "report.json": (json.dumps(report.as_dict(), indent=2) + "\n").encode(),
     }
     write_folder(folder, files)

@@ -24,7 +24,7 @@ from .devices import ECP5, find_device
 from .estimate import LEAST_FOR_PRIMES
 from .expected import expected_cells
 from .place import place_seed
-from .report import HARNESS, Design
+from .report import SCAN_WRAPPER, Design
 from .synth import synthesise
 
 __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
@@ -33,7 +33,7 @@ __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
 VARIANTS = (("up5k", True), ("hx8k", True), ("ecp5-25k", True), ("ecp5-25k", False))
 
 
-#: How often a kind of ring is drawn, of twenty; primes only with threads enough.
+#: The kinds of rings, as often in twenty as they are drawn; primes are drawn only with threads enough.
 KINDS = ("fixed",) * 9 + ("modular",) * 6 + ("prime",) * 3 + ("boolean",) * 2
 
 
@@ -112,12 +112,12 @@ def measure(design: Design, seeds: Sequence[int], *, alone: bool) -> dict[str, f
     ``alone``, or those of the core in its scan wrapper less those of the wrapper: that spares a synthesis and is off by
     a LUT or two."""
     device, expected = design.device, design.expected()
-    harnessed = synthesise(ScanWrapper(design.core()), HARNESS, device, expected)
-    mhz = statistics.median(place_seed(harnessed, device, seed).frequency for seed in seeds)
+    wrapped = synthesise(ScanWrapper(design.core()), SCAN_WRAPPER, device, expected)
+    mhz = statistics.median(place_seed(wrapped, device, seed).frequency for seed in seeds)
     if alone:
         cells = synthesise(Pins(design.core(), retire=False), TOP, device, expected).cells
         return {"lut4": cells.lut4, "ff": cells.ff, "mhz": mhz}
     pins = Pins(design.core(), retire=False).signature.members
     bits = {flow: sum(Shape.cast(pin.shape).width for pin in pins.values() if pin.flow is flow) for flow in (In, Out)}
-    cells = harnessed.cells
+    cells = wrapped.cells
     return {"lut4": cells.lut4 - bits[Out], "ff": cells.ff - bits[In] - 2 * bits[Out], "mhz": mhz}

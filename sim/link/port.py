@@ -18,7 +18,7 @@ class SerialPort:
     def __init__(self, name: str, baud: int) -> None:
         try:
             self._port = serial.Serial(name, baud, exclusive=True)
-            # What is left of another conversation.
+            # Bytes of another conversation may be left.
             self._port.reset_input_buffer()
         except (OSError, ValueError) as error:
             code = getattr(error, "errno", None)

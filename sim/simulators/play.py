@@ -25,7 +25,7 @@ OUTPUTS = (
 
 
 class Player:
-    """A loadable core of ``config``. It goes on from where the rows before left it."""
+    """A loadable core of ``config``. Each call of :meth:`play` goes on from the state that the call before left."""
 
     def __init__(self, config: CoreConfig) -> None:
         # Few cycles are played, so that a quick build counts for more than a quick core.

@@ -1,4 +1,4 @@
-"""Campaigns of single-event upsets: a bit of state is flipped in one cycle, and what the receiver sees is judged."""
+"""Campaigns of single-event upsets: a bit of state is flipped in one cycle, and the outcome is judged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skinny.sim.simulators.state import MEMORIES, Element
 
 __all__ = ["FLIP", "OUTCOMES", "Campaign", "Upsets", "campaign", "draw_bits"]
 
-#: What becomes of an upset, as the harness numbers it. ``masked``: all results right, nothing raised; ``detected``:
+#: The outcomes of an upset, as the harness numbers them. ``masked``: all results right, nothing raised; ``detected``:
 #: ``fault`` was raised before a wrong batch was trusted; ``timeout``: likewise, but seen only by a word that is missing
 #: or one too many; ``wrong``: a batch with a wrong word was trusted.
 OUTCOMES = ("masked", "detected", "timeout", "wrong")
@@ -77,7 +77,7 @@ class Upsets:
         expected = expect(stimulus, trace=False)
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
-        # What the status word holds does not matter, only its fault bit.
+        # The value of the status word does not matter, only its fault bit.
         emits = image.instructions[image.config.decode(image.words)["op"] == Op.EMIT]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
@@ -126,7 +126,7 @@ class Campaign:
     word: NDArray[np.int64]
 
     def counts(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
-        """How often each outcome is met among the ``chosen`` upsets."""
+        """The number of times that each outcome is met among the ``chosen`` upsets."""
         found = np.bincount(self.outcome[chosen], minlength=len(OUTCOMES))
         return dict(zip(OUTCOMES, found.tolist(), strict=True))
 

@@ -24,7 +24,7 @@ from skinny.sim.simulators.bulk import BulkCore
 
 __all__ = ["DESIGNS", "power_up"]
 
-#: What is tried, and how its images are made; with ``rom`` the image is part of the design.
+#: The designs by their names, with the options of their images; with ``rom`` the image is part of the design.
 DESIGNS: dict[str, dict[str, Any]] = {
     "plain": {},
     "self-check": {"self_check": True},
@@ -32,18 +32,18 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "lanes": {"lanes": 2},
     "board": {"self_check": True},
 }
-#: Programs that take turns. The second has no weights: what its words read is nothing that it brings along.
+#: Programs that take turns. The second has no weights, so that it does not overwrite the weight memory.
 FORMULAS = ("y0 = (a + b + 1)*c - d; y1 = a*b*d", "y = a*b*c*d")
 SIZE = {"depth": 128, "inputs": 4, "weights": 8}
 #: Vectors of a run.
 VECTORS = 10
-#: Of the board: its clock in Hz, and the seconds that a reply may take.
+#: The clock of the board in Hz, and the seconds that a reply may take.
 CLOCK, PATIENCE = 24_000_000, 0.005
 
 
 def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
-    """For each of ``seeds``: fill all state of a core, engine or board with random bits, reset it, load a program and
-    run it on random vectors. Yields what was wrong, or None."""
+    """Try each of ``seeds``: fill all state of a core, engine or board with random bits, reset it, load a program and
+    run it on random vectors. Yields a message for each seed, or None if all was right."""
     options = DESIGNS[design] | SIZE
     rom = options.pop("rom", False)
     programs = [compile_formula(parse_formula(text)).program for text in FORMULAS]
@@ -54,7 +54,7 @@ def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
 
 
 class _Core:
-    """A core or an engine whose state can be filled. What it shows is compared with the cycle model."""
+    """A core or an engine whose state can be filled. Its record is compared with the cycle model."""
 
     def __init__(self, image: MachineImage, rom: bool) -> None:
         self.image = image

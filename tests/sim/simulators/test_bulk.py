@@ -212,7 +212,7 @@ def test_fault_falls_with_a_load_and_with_reset(bulk, make_image, make_vectors, 
 
 
 def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs):
-    # Of every ring, with and without the guard; reset and loading in between.
+    # Cores of every ring, with and without the guard; reset and loading in between.
     for config, number in itertools.product((each for each in configs if each.check), range(4)):
         core = bulk(config)
         if number % 2:

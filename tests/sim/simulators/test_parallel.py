@@ -28,7 +28,7 @@ from skinny.sim.simulators.bulk import BulkCore
 from skinny.sim.simulators.cocotb_runner import run_testbench
 
 RING = FixedPoint(16, 8)
-#: What takes 20,000 steps, and the engine for it.
+#: A program of 20,000 cycles, and the engine for it.
 LONG = sized_program(20_000)
 EIGHT = EngineConfig.fit(LONG, RING, 8)
 

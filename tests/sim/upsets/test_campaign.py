@@ -240,7 +240,7 @@ def test_settings_recover_in_the_first_round():
 
 
 def test_recovery_is_judged_by_the_results():
-    # What is loaded is another program than the one whose results are due.
+    # Another program is loaded than the one whose results are due.
     of = upsets("plain")
     stimulus = stimulus_for(of.image)
     flips = np.stack([of.flip(0, 0, 0, 10)])

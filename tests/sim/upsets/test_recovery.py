@@ -118,7 +118,7 @@ def test_self_checked_results_are_the_golden_ones(board, image, make_vectors, rn
 
 
 def test_a_status_word_speaks_for_its_batch(board, image, rng):
-    # What is undone is not what was done, for some vectors: only the status word can know.
+    # For some vectors another program is undone than was done: only the status word can know.
     words = [
         CONFIG.encode(Op.APPLY_X, dst=2, src=1),
         CONFIG.encode(Op.EMIT, dst=2),
@@ -338,7 +338,7 @@ def test_old_requests_change_no_result(board, make_image, make_vectors, seed, ch
 
 
 def test_an_old_session_is_not_opened_again(board, make_image, runs_right, rng):
-    # Of the first session its opening and its seal come again, of the third all but the last request to load.
+    # The opening and the seal of the first session come again, then all of the third but the last request to load.
     first, second = (make_image(rng, CONFIG, length=8) for _ in range(2))
     line = Replaying(board, rng, 0)
     host = Host(line, seconds=SECONDS)
