@@ -23,9 +23,9 @@ __all__ = ["Core"]
 class Core(wiring.Component):
     """Runs one program on vector after vector, ``threads`` of them at a time.
 
-    Instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
-    ``skinny.model.machine.cycles`` is the normative timing. Throughput: an instruction every cycle; batches follow each
-    other without a gap when inputs are there and results are taken.
+    Latency: instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
+    ``skinny.model.machine.cycles`` is the normative timing. Throughput: one instruction in every cycle; batches follow
+    each other without a gap when inputs are there and results are taken.
 
     Back-pressure: ``i`` is ready while one of the two input buffers is free. A batch starts only when the result FIFO
     has room for all its results, so ``o`` may stall as long as it likes without reaching the datapath. ``load`` is
@@ -35,11 +35,12 @@ class Core(wiring.Component):
     ----------
     config : CoreConfig
     image : Image or None
-        Initial contents of the memories and settings; nothing useful without one until a program is loaded.
+        The initial contents of memories and settings. Without an image the core does nothing until a program is loaded.
     rom : bool
-        The image is all the core ever holds: memories are never written, and there is no port ``load``.
+        The image is all that the core ever holds: memories are never written, and there is no port ``load``.
     target : str
-        Whose memories and multiplier (:data:`skinny.hdl.parts.target.TARGETS`): ``generic`` for any device, ``ecp5``.
+        The name of the memories and the multiplier that the core is made of, ``generic`` for any device; see
+        :data:`skinny.hdl.parts.target.TARGETS`.
     lane : Lane or None
         The core is a lane of an engine (:mod:`skinny.hdl.parallel.engine`): a batch has ``lane.vectors`` vectors, each
         run by ``lane.spread`` threads; with several of them a run begins with their unit vectors.
@@ -57,14 +58,15 @@ class Core(wiring.Component):
         :mod:`skinny.model.machine.isa`). Vectors that are already in the input buffer run with what is loaded; a
         setting must not change in the middle of a vector. Absent with ``rom``.
     retire : Out(RetireSignature)
-        What each cycle completes. Costs nothing when unconnected.
+        The instruction that each cycle completes. The port costs nothing when it is not connected.
     fault : Out(1)
-        Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) notices an upset; falls with
+        Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) finds an upset; falls with
         reset or with a write at ``load`` while no result waits. From an upset on every word at ``o`` has ``fault`` set.
     busy : Out(1)
         Instructions are in the pipeline; ``load`` is ready while it is low.
     able, count, hold, drained : Out(1), Out, In(1), Out(1)
-        Of a lane: a batch could start; its last thread; none may start; nothing runs and no result waits.
+        Only a lane has these: a batch could start; its last thread; no batch may start; nothing runs and no result
+        waits.
 
     Raises
     ------
@@ -152,11 +154,12 @@ class Core(wiring.Component):
             results.word.eq(datapath.result),
         ]
 
-        # Instructions from f1 on, found a cycle before: many inputs on the way to the write ports would be slow.
+        # Instructions are in stage f1 or later. This is a register, because a gate of so many inputs would be slow on
+        # the way to the write ports.
         behind = Signal()
         m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
 
-        # What is loaded makes good what was found, unless there are results that the finding is about.
+        # A load makes good what was found before, unless results wait to which the finding applies.
         cleared = Signal()
         m.d.comb += cleared.eq(store.write & results.empty)
 
@@ -195,7 +198,7 @@ class Core(wiring.Component):
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
         waiting = Signal.like(store.batches)
-        # The engine is not busy after a reset.
+        # An engine is not busy after a reset, so its lanes are drained.
         drained = Signal(init=self.lane is not None)
         m.d.comb += [
             self.busy.eq(sequencer.tag.live | behind),

@@ -1,4 +1,4 @@
-"""Verilog of a core, with all that is needed to use it without Python."""
+"""The export: Verilog of a core, with everything that is needed to use it without Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pins(wiring.Component):
     ----------
     core : Core or ParallelEngine
     retire : bool
-        Whether the ports ``retire`` are there, or left open as in a design that only computes.
+        The ports ``retire`` are there; otherwise they stay open, as in a design that only computes.
 
     Members
     -------
@@ -82,7 +82,7 @@ def _fields(payload: data.View) -> list[tuple[str, Value]]:
 
 
 def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
-    """The Verilog text of ``core``: the same for the same design, whenever and wherever it is written."""
+    """The Verilog text of ``core``, which is the same for the same design whenever and wherever it is written."""
     pins = core if isinstance(core, Pins) else Pins(core)
     text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)
     # Yosys guards each combinational block with a variable named after its own source line.
@@ -90,7 +90,7 @@ def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
 
 
 def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
-    """Everything that who drives the core must know, ready for JSON."""
+    """Everything that one must know to drive the core, ready for JSON."""
     config = image.config
     offsets = [0, *itertools.accumulate(config.fields.values())]
     ports = [{"name": name, "direction": "input", "bits": 1} for name in ("clk", "rst")]
@@ -161,11 +161,11 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
 
 
 def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
-    """Name to text of everything that is exported: the core, its manifest, listing and memory contents, and a test
-    bench that runs the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
-    program is part of the design, otherwise the design is empty and the test bench loads it."""
+    """The names and texts of all exported files: the core, its manifest, listing and memory contents, and a test bench
+    that compares with the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
+    program is part of the design; otherwise the design is empty and the test bench loads the program."""
     config = image.config
-    if isinstance(config.ring, Boolean):  # every lane of every word is compared
+    if isinstance(config.ring, Boolean):  # every slice of every word is compared
         elements = np.pad(elements, [(0, -len(elements) % config.slices), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(image.golden(elements))
@@ -215,8 +215,8 @@ def _hex(words: list[int], bits: int) -> str:
 
 
 def export(image: MachineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
-    """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
-    another name and renamed, the manifest last."""
+    """Write :func:`design_files` into ``folder``, which is made if needed, and return their names. Each file is written
+    under another name and then renamed, the manifest last."""
     files = design_files(image, elements, rom=rom)
     write_folder(folder, {name: text.encode() for name, text in files.items()})
     return list(files)

@@ -1,4 +1,4 @@
-"""The board's end of the link: does what a request asks, and answers."""
+"""The board's end of the link: it does what a request asks for, and answers."""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -16,17 +16,18 @@ __all__ = ["Link"]
 
 
 class Link(wiring.Component):
-    """One request after the other, as ``docs/link.md`` has it.
+    """Handles one request after the other, as ``docs/link.md`` says.
 
-    Nothing waits for ever: a core that takes no word, or has no result, for ``PATIENCE`` cycles ends the request, and
-    the reply tells how far it came. So ``words`` and ``load`` may withdraw a word that was offered.
+    Back-pressure: ``i`` is not ready from the end of a request until its reply is sent. Nothing waits for ever: when
+    the core takes no word, or has no result, for ``PATIENCE`` cycles, the request ends and the reply tells how far it
+    came. Therefore ``words`` and ``load`` may withdraw a word that was offered.
 
     Parameters
     ----------
     device : BoardInfo
-        What the board says of itself.
+        The description that the board gives of itself.
     seal : int
-        Of what the core holds from the beginning; zero for nothing.
+        The seal of what the core holds from the beginning; zero for nothing.
 
     Members
     -------
@@ -35,9 +36,9 @@ class Link(wiring.Component):
     o : Out(stream of 8 bits), finish : Out(1)
         Replies, as for :class:`skinny.hdl.link.frames.FrameTransmitter`.
     words, load, results
-        Streams to and from the core.
+        The streams to and from the core.
     fault, busy : In(1)
-        Of the core.
+        The state of the core.
     reset : Out(1)
         High for a cycle: reset the core.
     """

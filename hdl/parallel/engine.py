@@ -28,7 +28,7 @@ def component(
     rom: bool = False,
     target: str = "generic",
 ) -> "Core | ParallelEngine":
-    """The core or the engine of ``config``."""
+    """The hardware of ``config``: a core, or an engine for the configuration of an engine."""
     make: Callable[..., Core | ParallelEngine] = ParallelEngine if isinstance(config, EngineConfig) else Core
     return make(config, image, rom=rom, target=target)
 
@@ -51,18 +51,18 @@ class ParallelEngine(wiring.Component):
     ----------
     config : EngineConfig
     image : EngineImage or None
-        Initial contents of the memories and settings.
+        The initial contents of memories and settings.
     rom : bool
-        The image is all the engine ever holds; there is no port ``load``.
+        The image is all that the engine ever holds; there is no port ``load``.
     target : str
-        As that of a core.
+        The target of the lanes, as for a core.
 
     Members
     -------
     i, o, load, fault
-        As those of a core.
+        The same ports as those of a core.
     retire, retire1, … : Out(RetireSignature)
-        What each lane completes.
+        The instruction that each lane completes.
     busy : Out(1)
         A lane or the combiner is at work, or results of lanes wait for the combiner; ``load`` is ready while it is low.
 

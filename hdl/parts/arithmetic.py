@@ -16,7 +16,7 @@ Wires = dict[str, Value]
 
 
 def registers_after(steps: int, stages: int) -> list[int]:
-    """How many registers follow each of ``steps`` steps in a pipeline of ``stages``.
+    """The number of registers that follow each of ``steps`` steps in a pipeline of ``stages`` stages.
 
     Step 0 gives the operands, 1 multiplies. First the product is registered, then the operands, then the result, then
     what is between; stages that nothing needs delay the result.
@@ -31,24 +31,26 @@ def registers_after(steps: int, stages: int) -> list[int]:
 class Arithmetic(wiring.Component):
     """``o = acc ± a·b`` with the products and sums of ``ring``.
 
-    Latency ``stages`` cycles (0: combinational), throughput one a cycle, no back-pressure; registers have neither reset
-    nor enable, so that they fit a multiplier block. All ports are hardware words (see :mod:`skinny.model.machine.isa`).
+    Latency: ``stages`` cycles (0: combinational). Throughput: one result a cycle. No back-pressure. Registers have
+    neither reset nor enable, so that they fit a multiplier block. All ports are hardware words (see
+    :mod:`skinny.model.machine.isa`).
 
     Parameters
     ----------
     ring : Modular, FixedPoint, PrimeField or Boolean
     bits : int
-        Bits of a word: ``ring.bits``, or any number of lanes for ``Boolean``.
+        The number of bits of a word: ``ring.bits``, or any number of slices for ``Boolean``.
     stages : int
     multiplier : type of Multiplier
-        What multiplies, except for ``Boolean``.
+        The component that multiplies, except for ``Boolean``.
 
     Members
     -------
     a, b, acc : In(bits)
     neg : In(1)
-        Subtract the product.
+        The product is subtracted.
     o : Out(bits)
+        The result.
 
     Raises
     ------
@@ -155,7 +157,7 @@ class Arithmetic(wiring.Component):
         less = value - self.ring.p
         return Mux(less[-1], value, less[:-1])
 
-    # GF(2), a lane a bit: minus is plus.
+    # GF(2), a slice in each bit: minus is plus.
 
     def _add_boolean(self, product: Value, acc: Value, neg: Value) -> Wires:
         return {"o": product ^ acc}

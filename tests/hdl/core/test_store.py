@@ -58,6 +58,8 @@ def test_a_rom_is_never_written(bench):
         await ctx.tick().repeat(2)
         assert ctx.get(store.word.as_value()) == image.words[0]
         assert ctx.get(store.weight) == image.weights[0]
+        assert ctx.get(store.word_parity) == int(image.words[0]).bit_count() % 2
+        assert ctx.get(store.weight_parity) == int(image.weights[0]).bit_count() % 2
         assert [ctx.get(word) for word in store.start] == image.start.tolist()
         assert ctx.get(store.last_word) == len(image) - 1
 

@@ -80,20 +80,31 @@ def test_a_garbled_frame_is_told_and_nothing_is_read_before_the_answer(bench):
     parser = RequestParser(CONFIG)
 
     async def drive(ctx):
+        sent = body(Kind.STATUS)
+        ctx.set(parser.i.valid, 1)
+        for at, byte in enumerate(sent):
+            ctx.set(parser.i.payload, {"data": byte, "last": at == len(sent) - 1})
+            await ctx.tick()
+        ctx.set(parser.i.valid, 0)
+        ctx.set(parser.next, 1)
+        await ctx.tick().repeat(3)
+        ctx.set(parser.next, 0)
+        assert ctx.get(request_fields(parser.fields, Kind.OPEN).kind) == Kind.STATUS
         ctx.set(parser.garbled, 1)
         await ctx.tick()
         ctx.set(parser.garbled, 0)
         ctx.set(parser.i.valid, 1)
+        ctx.set(parser.i.payload, {"data": 0, "last": 0})
         assert (ctx.get(parser.failed), ctx.get(parser.i.ready)) == (1, 0)
         for _ in range(3):
             await ctx.tick()
             assert Reason(ctx.get(parser.reason)) is Reason.GARBLED
             assert not ctx.get(parser.i.ready)
+        assert ctx.get(parser.fields) == 0
         ctx.set(parser.next, 1)
         await ctx.tick()
         assert ctx.get(parser.i.ready)
         await ctx.tick()
         assert Reason(ctx.get(parser.reason)) is Reason.NONE
-        assert ctx.get(request_fields(parser.fields, Kind.OPEN).kind) == 0
 
     bench.simulate(parser, drive)

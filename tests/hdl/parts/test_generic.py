@@ -30,6 +30,12 @@ def test_words_come_two_cycles_after_their_address_and_stay_while_nothing_is_tak
         for _ in range(3):
             await ctx.tick()
             assert ctx.get(memory.data) == held
+        # What was read before, the word at address 1, comes first.
+        ctx.set(memory.fetch, 1)
+        ctx.set(memory.take, 1)
+        for expected in (contents[1], contents[3]):
+            await ctx.tick()
+            assert ctx.get(memory.data) == expected
 
     bench.simulate(memory, drive)
 
