@@ -194,7 +194,7 @@ for text in json.load(sys.stdin):
 
 @pytest.fixture(scope="module")
 def said():
-    """What is said to each formula, by a process of its own: it could take all the memory there is."""
+    """The message for each formula, from a process of its own, because it could take all the memory there is."""
     texts = [text for text, _ in ENORMOUS]
     done = subprocess.run([sys.executable, "-c", WORKER], input=json.dumps(texts), stdout=subprocess.PIPE, text=True)
     return dict(zip(texts, done.stdout.splitlines(), strict=False))

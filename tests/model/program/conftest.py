@@ -57,7 +57,7 @@ def memory_for():
 
 @contextlib.contextmanager
 def bounded_memory(size):
-    """What is done inside cannot make the process larger by more than ``size`` bytes."""
+    """Inside the ``with`` block the process cannot grow by more than ``size`` bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()

@@ -67,7 +67,7 @@ def ref_line(polynomial, a, b):
     """Share of each input: the integral over the line of its partial derivative, a monomial after the other."""
 
     def integral(factors):
-        """Of a product of straight lines (value at 0, slope) from 0 to 1."""
+        """The integral from 0 to 1 of a product of straight lines, each given as (value at 0, slope)."""
         total = [Fraction(1)]
         for value, slope in factors:
             total = [value * c + slope * d for c, d in zip([*total, 0], [0, *total], strict=True)]
