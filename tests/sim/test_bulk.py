@@ -282,3 +282,27 @@ def test_no_such_register(main_config):
     core = BulkCore(main_config, public=True)
     with pytest.raises(KeyError, match="there is no register 'r9_9' in"):
         core.flip("r9_9", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("scope", "register"),
+    [("core", "guard_parity"), ("core.datapath.echo", "different"), ("core.results.memory", "data")],
+)
+def test_the_guard_marks_all_that_comes_after_a_finding(rng, make_image, make_vectors, main_config, scope, register):
+    # What is found lasts a cycle; the mark stays, over batches and runs, until something is loaded.
+    config = dataclasses.replace(main_config, check=True, guard=True)
+    core = BulkCore(config, public=True)
+    image = make_image(rng, config, 6, self_check=True)
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 16))
+    results = expect(stimulus).results
+    # The first word of the second batch, when it leaves; three cycles before, when it retires, it is compared.
+    place = len(results) // 4
+    cycle = int(results["valid"][place])
+    core.flip(register, 0, cycle - 2 if scope == "core.datapath.echo" else cycle, scope)
+    faults = core.run(stimulus).results["fault"]
+    assert not faults[:place].any()
+    assert faults[place + config.threads :].all()
+    assert core.run(stimulus).results["fault"].all()
+    core.load(image)
+    assert not core.run(stimulus).results["fault"].any()
