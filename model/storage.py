@@ -7,6 +7,7 @@ temporary name, then renamed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -128,6 +129,8 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
                 write(file)
             return
         target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         temporary = target.with_name(f".{target.name[:50]}.{os.getpid()}.tmp")
         try:
             with open(temporary, "xb") as file:
