@@ -5,6 +5,7 @@ A file or a folder that cannot be used is refused with an :exc:`InputError` of o
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -65,6 +66,8 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
                 write(file)
             return
         target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         temporary = target.with_name(f".{target.name[:50]}.{os.getpid()}.tmp")
         try:
             with open(temporary, "xb") as file:

@@ -314,6 +314,15 @@ def test_links_are_followed(tmp_path, name):
     assert os.listdir(tmp_path / "other") == ["target"]
 
 
+def test_a_link_to_itself_stays(tmp_path):
+    link = tmp_path / "p.skn"
+    link.symlink_to(link)
+    with pytest.raises(InputError, match=r"p\.skn: cannot be written \(Too many levels of symbolic links\)"):
+        save(PROGRAM, link)
+    assert link.is_symlink()
+    assert os.listdir(tmp_path) == ["p.skn"]
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
 def test_replaced_files_keep_their_permissions(tmp_path, mode):
     path = tmp_path / "p.skn"

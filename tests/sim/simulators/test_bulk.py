@@ -284,3 +284,32 @@ def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_confi
         core.reset()
     assert noticed > 200
     assert first_divergence(stimulus, expected, core.run(stimulus)) is None
+
+
+@pytest.mark.parametrize(
+    ("scope", "register"),
+    [(".guard", "word_parity"), (".datapath.echo", "different"), (".results.memory", "data")],
+)
+def test_the_guard_marks_all_that_comes_after_a_finding(rng, make_image, make_vectors, main_config, scope, register):
+    # What is found lasts a cycle; the mark stays, over batches and runs, until something is loaded.
+    config = dataclasses.replace(main_config, check=True, guard=True)
+    core = BulkCore(config, exposed=True)
+    (number,) = (
+        n
+        for n, element in enumerate(core.state.elements)
+        if element.scope.endswith(scope) and element.name.strip() == register
+    )
+    image = make_image(rng, config, 6, self_check=True)
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 16))
+    results = expect(stimulus).results
+    # The first word of the second batch, when it leaves; three cycles before, when it retires, it is compared.
+    place = len(results) // 4
+    cycle = int(results["valid"][place])
+    core.flip(number, 0, 0, cycle - 2 if scope == ".datapath.echo" else cycle)
+    faults = core.run(stimulus).results["fault"]
+    assert not faults[:place].any()
+    assert faults[place + config.threads :].all()
+    assert core.run(stimulus).results["fault"].all()
+    core.load(image)
+    assert not core.run(stimulus).results["fault"].any()
