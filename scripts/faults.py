@@ -79,8 +79,6 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"the seed must not be negative, not {args.seed}")
     if args.output is not None and Path(args.output).suffix != ".png":
         raise InputError(f"{args.output}: the name of a picture must end in .png")
-    if args.lanes != 1:
-        raise InputError("a campaign is of one core: --lanes must be 1")
     images = _images(load(args.program), parse_ring(args.ring), args)
 
     from skinny.sim.build import missing_tools

@@ -98,7 +98,6 @@ def test_cells(answer, monkeypatch):
         (["--count", "many"], "argument --count: invalid int value: 'many' (see 'skinny faults --help')"),
         (["--seed", "-1"], "the seed must not be negative, not -1"),
         (["-o", "map.pdf"], "map.pdf: the name of a picture must end in .png"),
-        (["--lanes", "2"], "a campaign is of one core: --lanes must be 1"),
         (["--threads", "0"], "the number of threads must be 1 to 16, not 0"),
         (["--lanes", "4"], "unrecognized arguments: --lanes 4 (see 'skinny --help')"),
         (["--ring", "real"], "there is no hardware for the ring real"),
