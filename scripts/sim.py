@@ -8,26 +8,23 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from skinny.model.errors import CheckError, InputError
-from skinny.model.machine.isa import Words
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.answers import random_inputs, simulation
+from skinny.model.errors import CheckError
+from skinny.model.parallel.segments import fit_lanes
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
 from skinny.model.rings import Array, parse_ring
-from skinny.model.run.golden import run
 from skinny.sim import ENGINES
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
 
 if TYPE_CHECKING:
-    from skinny.sim.check.check import Record, Stimulus
+    from skinny.sim.check.check import Stimulus
 
-__all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
+__all__ = ["add_core_options", "register", "wants_self_check"]
 
 DETAILS = """\
 The core is built for the size of the program, the program is loaded over its port, and every retirement, every result
@@ -51,8 +48,6 @@ example:
   $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --engine verilator --vcd cube.vcd
 """
 SHOWN = 20
-#: Instructions simulated between two steps of the progress bar, by engine.
-CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
 
 
 def add_core_options(parser: argparse.ArgumentParser) -> None:
@@ -91,19 +86,9 @@ def register(commands: Any) -> None:
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
 
 
-def random_inputs(count: int, inputs: int, ring: Any) -> Array:
-    """``count`` inferences, the same every time."""
-    from skinny.sim.check.check import random_elements
-
-    if not count >= 1:
-        raise InputError(f"the number of random inferences must be at least 1, not {count}")
-    return random_elements(np.random.default_rng(1), ring, (count, inputs))
-
-
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands need neither Amaranth nor cocotb.
-    from skinny.sim.check.check import Stimulus, outputs
-    from skinny.sim.simulators.choose import choose, simulate
+    from skinny.sim.simulators.choose import choose
 
     ring = parse_ring(args.ring)
     program = load(args.program)
@@ -115,28 +100,18 @@ def execute(args: argparse.Namespace) -> None:
     engine, remark = choose(args.engine, args.vcd is not None)
     if remark:
         note(remark)
-    config = image.config
-    vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
-    chunk = max(1, CHUNK[engine] // (len(image) * config.threads * len(image.lanes))) * image.batch
-    stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     before = perf_counter()
-    words: list[Words] = []
-    records: list[Record] = []
     difference = None
     try:
         with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
             task = progress.add_task(f"{engine}: building", total=None)
 
-            def watched() -> Iterator[Stimulus]:
+            def watched(stimuli: list[Stimulus]) -> Iterator[Stimulus]:
                 for number, stimulus in enumerate(stimuli):
                     progress.update(task, description=f"{engine}: running", completed=number, total=len(stimuli))
                     yield stimulus
 
-            for stimulus, record in zip(stimuli, simulate(image, watched(), engine, args.vcd), strict=True):
-                words.append(outputs(stimulus, record)[:, : len(program.outputs)])
-                records.append(record)
-        found = config.unpack(np.concatenate(words), len(elements))
-        _compare(program, ring, run_image(image, elements), found)
+            found, figures = simulation(image, elements, engine, args.vcd, watched)
     except CheckError as error:
         difference = error
     seconds = perf_counter() - before
@@ -144,31 +119,8 @@ def execute(args: argparse.Namespace) -> None:
         if args.json:
             print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
         raise difference
-    answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
-    if isinstance(image, EngineImage) and not ring.is_ring:
-        sequential = run(program, ring, elements).outputs
-        answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
+    answer = figures | {"engine": engine, "seconds": seconds}
     _report(args, [output.name for output in program.outputs], ring, found, answer)
-
-
-def _compare(program: Any, ring: Any, expected: Array, found: Array) -> None:
-    wrong = np.argwhere(expected != found)
-    if len(wrong):
-        row, column = wrong[0]
-        name = program.outputs[column].name
-        values = f"{ring.decode(expected[row, column])}, got {ring.decode(found[row, column])}"
-        raise CheckError(f"inference {row + 1}, output {name}: the golden run gives {values}")
-
-
-def _figures(records: list[Record], inferences: int, lanes: int) -> dict[str, Any]:
-    cycles = sum(record.cycles for record in records)
-    spans = sum(int(r.trace["cycle"][-1] - r.trace["cycle"][0]) + 1 for r in records if r.trace is not None)
-    return {
-        "match": True,
-        "cycles": cycles,
-        "cycles_per_inference": cycles / inferences,
-        "multiplier_utilisation": sum(record.worked for record in records) / (spans * lanes),
-    }
 
 
 def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array, answer: dict[str, Any]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from skinny.answers import random_inputs
 from skinny.model.parallel.lane_cycles import latency
 from skinny.model.parallel.segments import fit_lanes
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 
 from .common import add_command, print_json
-from .sim import add_core_options, random_inputs, wants_self_check
+from .sim import add_core_options, wants_self_check
 
 __all__ = ["register"]
 

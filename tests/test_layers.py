@@ -8,6 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("model", "hdl", "sim", "scripts")
+#: The modules of the top package, on which the commands stand.
+FRONT_DOOR = {path.stem for path in (ROOT / "scripts" / "skinny").glob("[a-z]*.py")}
 
 
 def imported_names(path, layer):
@@ -27,8 +29,10 @@ def forbidden(name, layer):
     words = name.split(".")
     if words[0] in LAYERS or words[0] == "tests":
         return True
+    if words[0] == "skinny" and layer == "scripts" and words[1:2] and words[1] in FRONT_DOOR:
+        return False
     if words[0] == "skinny":
-        return words[1] not in LAYERS[: LAYERS.index(layer) + 1]
+        return words[1:2] == [] or words[1] not in LAYERS[: LAYERS.index(layer) + 1]
     return layer == "model" and words[0] not in {*sys.stdlib_module_names, "numpy"}
 
 
@@ -39,6 +43,13 @@ def test_imports_point_one_way(layer):
     wrong = [f"{path}: {name}" for path in files for name in imported_names(path, layer) if forbidden(name, layer)]
     assert wrong == []
     assert files or layer in ("hdl", "sim")
+
+
+def test_the_front_door_stands_below_the_commands():
+    for path in (ROOT / "scripts" / "skinny").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "skinny.scripts" not in text
+        assert "argparse" not in text
 
 
 @pytest.mark.parametrize(
@@ -54,6 +65,9 @@ def test_imports_point_one_way(layer):
         ("from skinny import scripts", "sim", True),
         ("import skinny.model.rings", "scripts", False),
         ("import model", "scripts", True),
+        ("import skinny", "sim", True),
+        ("from skinny.answers import describe", "sim", True),
+        ("from skinny.answers import describe", "scripts", False),
     ],
 )
 def test_the_rule_itself(tmp_path, monkeypatch, text, layer, wrong):
