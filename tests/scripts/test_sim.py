@@ -20,7 +20,7 @@ def test_random_inputs(answer, engine):
     assert set(told) == KEYS
     assert (told["match"], told["engine"]) == (True, engine)
     ring = FixedPoint(16, 8)
-    expected = run(load("p.skn"), ring, sim.random_inputs(10, 2, ring)).outputs
+    expected = run(load("p.skn"), ring, answers.random_inputs(10, 2, ring)).outputs
     assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
     # Seven words (an attention step, four instructions, two emits), three batches of four threads.
     assert told["cycles_per_inference"] == told["cycles"] / 10
