@@ -229,8 +229,8 @@ class Program:
         ring = as_ring(ring)
         if shares is not None:
             expect_choice(shares, METHODS, "shares")
-        rows = (as_row(given, self.inputs, ring, what) for given, what in ((a, "a"), (b, "b")))
-        return explanation(self.model, ring, *rows, shares)
+        before, after = (as_row(given, self.inputs, ring, what) for given, what in ((a, "a"), (b, "b")))
+        return explanation(self.model, ring, before, after, shares)
 
     def info(self, ring: str | Ring = "modular:16") -> dict[str, Any]:
         """The size of the program, what it reads and the limits of its speed-up; ``ring`` is that of the state bits."""

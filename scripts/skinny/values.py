@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def as_ring(given: str | Ring) -> Ring:
+def as_ring(given: Any) -> Ring:
     """A ring by its name, or the ring itself."""
     if isinstance(given, Ring):
         return given
@@ -141,7 +141,8 @@ def as_row(given: Any, names: Sequence[str], ring: Ring, what: str) -> Array:
     elements, single = as_elements(given, names, ring, what)
     if not single:
         raise InputError(f"{what}: one inference is wanted, not a batch of {len(elements)}")
-    return elements[0]
+    row: Array = elements[0]
+    return row
 
 
 def as_start(given: Any, width: int, ring: Ring) -> Array | None:
@@ -221,9 +222,7 @@ def as_list(given: Any, what: str) -> list[Any]:
     return list(given.tolist() if hasattr(given, "tolist") else given)
 
 
-def _named_columns(
-    given: Any, known: Iterable[Any], names: Sequence[str], what: str
-) -> tuple[list[Sequence[Any]], bool]:
+def _named_columns(given: Any, known: Iterable[Any], names: Sequence[str], what: str) -> tuple[list[list[Any]], bool]:
     held = set(known)
     for name in names:
         if name not in held:
@@ -245,7 +244,7 @@ def _named_columns(
     return columns, False
 
 
-def _ordered_columns(given: Any, names: Sequence[str], what: str) -> tuple[list[Sequence[Any]], bool]:
+def _ordered_columns(given: Any, names: Sequence[str], what: str) -> tuple[list[list[Any]], bool]:
     if isinstance(given, np.ndarray):
         if given.ndim not in (1, 2) or given.shape[-1] != len(names):
             raise InputError(_shape_message(names, what, given.shape))
