@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skinny.compiling import compile_outputs
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_formula
@@ -93,9 +94,6 @@ def execute(args: argparse.Namespace) -> None:
     except InputError as error:
         place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
         raise InputError(f"{place}{error}") from None
-
-    # Loaded here, because a formula that cannot be read is refused without the compiler.
-    from skinny.program import compile_outputs
 
     compiled, program = compile_outputs(
         outputs,

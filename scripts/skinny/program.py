@@ -9,10 +9,9 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError
@@ -28,6 +27,7 @@ from skinny.model.run.explain import METHODS
 from skinny.model.run.golden import run
 
 from .answers import bounds, describe, explanation, random_inputs, simulation
+from .compiling import LONGEST_TITLE, compile_outputs
 from .trace import Trace
 from .values import (
     as_box,
@@ -44,13 +44,8 @@ from .values import (
     shown,
 )
 
-if TYPE_CHECKING:
-    from skinny.model.compiler.pipeline import Compilation
+__all__ = ["Program", "compile", "load"]
 
-__all__ = ["Program", "compile", "compile_outputs", "load"]
-
-#: Longer formulas are cut in the title of a program.
-LONGEST_TITLE = 1000
 #: Lines of a listing that a notebook shows from its beginning and from its end.
 SHOWN = 40
 
@@ -93,32 +88,6 @@ def compile(
 def load(path: Path) -> Program:
     """The program that a ``.skn`` or ``.npz`` file holds."""
     return Program(storage.load(as_path(path)))
-
-
-def compile_outputs(
-    outputs: Mapping[str, Formula],
-    title: str,
-    *,
-    contract: str,
-    width: int,
-    attention: bool,
-    without: Collection[str],
-    start: tuple[int, ...] | None,
-    self_check: bool,
-) -> tuple[Compilation, ModelProgram]:
-    """What the compiler says of ``outputs``, and their program with its title."""
-    # Loaded here, because programs that are only loaded and run need no compiler.
-    from skinny.model.compiler.pipeline import PASSES, compile_formula
-
-    for name in sorted(without):
-        if name not in PASSES:
-            raise InputError(f"there is no pass {name!r}: --without takes {', '.join(PASSES)}")
-    compiled = compile_formula(
-        outputs, contract=contract, width=width, attention=attention, without=without, start=start
-    )
-    title = title.strip()
-    title = title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + " …"
-    return compiled, replace(compiled.program, title=title, self_check=self_check)
 
 
 class Program:
