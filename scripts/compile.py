@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skinny.compiling import compile_outputs
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.formula.formula import CEILING
@@ -56,8 +56,6 @@ example:
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
 """
-#: Longer formulas are cut in the title of a program.
-LONGEST_TITLE = 1000
 
 
 def register(commands: Any) -> None:
@@ -98,21 +96,16 @@ def execute(args: argparse.Namespace) -> None:
         place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
         raise InputError(f"{place}{error}") from None
 
-    from skinny.model.compiler.pipeline import PASSES, compile_formula
-
-    without = frozenset(name for given in args.without for name in given.split(","))
-    for name in sorted(without):
-        if name not in PASSES:
-            raise InputError(f"there is no pass {name!r}: --without takes {', '.join(PASSES)}")
-    compiled = compile_formula(
+    compiled, program = compile_outputs(
         outputs,
+        text,
         contract=args.contract,
         width=args.width,
         attention=args.attention,
-        without=without,
+        without=frozenset(name for given in args.without for name in given.split(",")),
         start=_start(args.start, args.width),
+        self_check=args.self_check,
     )
-    program = replace(compiled.program, title=_title(text), self_check=args.self_check)
     if args.output is not None:
         save(program, args.output)
     if args.json:
@@ -139,11 +132,6 @@ def _start(given: str | None, width: int) -> tuple[int, ...] | None:
     if any(value.denominator != 1 for value in values):
         raise InputError(f"the values of --start must be integers, not {given}")
     return tuple(value.numerator for value in values)
-
-
-def _title(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE] + " …"
 
 
 def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:

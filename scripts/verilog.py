@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from skinny.answers import random_inputs
 from skinny.model.machine.cycles import latency
 from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
@@ -19,7 +20,6 @@ from .options import (
     add_size_options,
     image_options,
 )
-from .sim import random_inputs
 
 __all__ = ["register"]
 

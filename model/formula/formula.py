@@ -8,6 +8,7 @@ memory only: build large formulas with :func:`total` and :func:`product`, or wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "constant",
     "evaluate",
     "facts",
+    "formula_text",
     "operations",
     "postorder",
     "product",
@@ -29,6 +31,10 @@ __all__ = [
     "variables",
 ]
 
+#: Characters of a formula that are printed.
+SHOWN = 200
+#: Bits of a number that is printed.
+SHOWN_BITS = 256
 #: Lengths and bounds from here on are reported as "at least this".
 CEILING = 1 << 200
 
@@ -43,6 +49,9 @@ class Formula:
         self.kind = kind
         self.args = args
         self.value = value
+
+    def __repr__(self) -> str:
+        return formula_text(self)
 
     def __add__(self, other: Formula | Number) -> Formula:
         return Formula("sum", (self, _formula(other)))
@@ -66,6 +75,8 @@ class Formula:
         return Formula("product", (_formula(other), self))
 
     def __truediv__(self, other: Number) -> Formula:
+        if isinstance(other, Formula):
+            raise InputError("a formula can be divided by a number only")
         if exact_number(other) == 0:
             raise InputError("a formula cannot be divided by zero")
         return Formula("product", (constant(1 / exact_number(other)), self))
@@ -125,6 +136,80 @@ def postorder(*roots: Formula) -> Iterator[Formula]:
         stack.pop()
         done.add(id(node))
         yield node
+
+
+def formula_text(formula: Formula, most: int = SHOWN) -> str:
+    """``formula`` as a person writes it, cut after about ``most`` characters. What is cut costs nothing."""
+    out: list[str] = []
+    size = 0
+    # Each level writes a character or more, so what is nested deeper than that would not be shown.
+    stack: list[Iterator[str | tuple[Formula, int]]] = [iter([(formula, _SUM)])]
+    while stack:
+        part = next(stack[-1], None)
+        if part is None:
+            stack.pop()
+            continue
+        if not isinstance(part, str) and (len(stack) <= most or not part[0].args):
+            stack.append(_parts(*part))
+            continue
+        text = part if isinstance(part, str) else "…"
+        out.append(text)
+        size += len(text)
+        if size > most:
+            return "".join(out)[:most] + " …"
+    return "".join(out)
+
+
+#: The places of an operand: the beginning of a sum takes anything without parentheses, a term or a factor what has no
+#: sign in front and is no sum, the base of a power a name or a whole number.
+_SUM, _TERM, _BASE = range(3)
+
+
+def _parts(node: Formula, place: int) -> Iterator[str | tuple[Formula, int]]:
+    """The text of ``node`` as an operand at ``place``: pieces of text, and operands still to be written."""
+    if node.kind == "constant":
+        yield _constant_text(node.value, place)
+        return
+    if node.kind == "variable":
+        yield str(node.value)
+        return
+    negative = _is_negated(node)
+    enclosed = place > (_SUM if negative or node.kind == "sum" else _TERM)
+    yield "(" * enclosed
+    match node.kind:
+        case "sum":
+            for number, arg in enumerate(node.args):
+                minus = number > 0 and _is_negated(arg)
+                yield " - " if minus else " + " * (number > 0)
+                if minus:
+                    yield from _factors(arg.args[1:])
+                else:
+                    yield arg, _TERM if number else _SUM
+        case "product":
+            yield "-" * negative
+            yield from _factors(node.args[negative:])
+        case "power":
+            yield node.args[0], _BASE
+            yield f"^{node.value}"
+    yield ")" * enclosed
+
+
+def _factors(args: Sequence[Formula]) -> Iterator[str | tuple[Formula, int]]:
+    for number, arg in enumerate(args):
+        yield "*" * (number > 0)
+        yield arg, _TERM
+
+
+def _is_negated(node: Formula) -> bool:
+    """Whether ``node`` is minus one times something, which is written with a sign."""
+    return node.kind == "product" and len(node.args) > 1 and node.args[0] is MINUS_ONE
+
+
+def _constant_text(value: Fraction, place: int) -> str:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > SHOWN_BITS:
+        return "…"
+    enclosed = (value < 0 and place > _SUM) or (value.denominator > 1 and place > _TERM)
+    return f"({value})" if enclosed else str(value)
 
 
 def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:

@@ -27,6 +27,8 @@ def exact_number(value: Number) -> Fraction:
     """``value`` as a rational; a float stands for the binary number it is."""
     if isinstance(value, np.generic):  # a numpy integer would overflow inside a Fraction
         value = value.item()
+    if not isinstance(value, int | float | Fraction):
+        raise InputError(f"a number must be an int, a float or a Fraction, not {value!r}")
     if isinstance(value, float) and not isfinite(value):
         raise InputError(f"a number must be finite, not {value!r}")
     return Fraction(value)

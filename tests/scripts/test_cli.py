@@ -42,7 +42,7 @@ MALFORMED = [
     # limits
     ({}, ["compile", "a", "--limit", "7"], "argument --limit: must be like time=60,memory=1G (seconds; bytes, or K"),
     ({}, ["compile", "a", "--limit", "memory=0"], "argument --limit: a limit must be at least 1, not 0"),
-    ({}, ["compile", "a^1000", "--limit", "memory=2K"], "instructions, more than the limit 10"),
+    ({}, ["compile", "a^1000", "--limit", "memory=4M"], "48,912 instructions, more than the limit 20,971"),
     ({}, ["info", "p.skn", "--limit", "memory=1K"], "p.skn: more than 64 bytes need more memory than 1K: --limit"),
     ({"i.csv": b"a,b\n" + b"1,2\n" * 100}, [*RUN, "i.csv", "--limit", "memory=8K"], "i.csv: more than 256 bytes need"),
     ({"f.txt": b"a+" * 100 + b"b"}, ["compile", "@f.txt", "--limit", "memory=50K"], "f.txt: more than 200 bytes need"),

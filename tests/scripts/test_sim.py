@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from skinny import answers
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.model.program.storage import load
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
-from skinny.scripts import sim
 from skinny.scripts.bench.sim import bench_sim
 from skinny.sim import build
 
@@ -20,7 +20,7 @@ def test_random_inputs(answer, simulator):
     assert set(told) == KEYS
     assert (told["match"], told["simulator"]) == (True, simulator)
     ring = FixedPoint(16, 8)
-    expected = run(load("p.skn"), ring, sim.random_inputs(10, 2, ring)).outputs
+    expected = run(load("p.skn"), ring, answers.random_inputs(10, 2, ring)).outputs
     assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
     # Seven words (an attention step, four instructions, two emits), three batches of four threads.
     assert told["cycles_per_inference"] == told["cycles"] / 10
@@ -56,7 +56,7 @@ def test_table(skinny):
 
 def test_many_inferences_in_pieces(answer, monkeypatch):
     whole = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "50")
-    monkeypatch.setitem(sim.CHUNK, "bulk", 100)
+    monkeypatch.setitem(answers.CHUNK, "bulk", 100)
     pieces = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "50")
     assert pieces["results"] == whole["results"]
     assert pieces["cycles"] > whole["cycles"]
