@@ -243,9 +243,9 @@ def test_within_eight_times_with_attention(reference, layers):
 @pytest.mark.parametrize(("monomials", "weights", "contract"), [(4000, (), "clean"), (500, THIRDS, "in-place")])
 def test_long_sums_do_not_explode(reference, monomials, weights, contract):
     program = reference.polynomial_program(random.Random(1), monomials, inputs=32, weights=weights, contract=contract)
-    began = time.perf_counter()
+    began = time.process_time()
     found = bound(program, FixedPoint(32, 12), [(-1, 1)] * 32)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
     assert found.safe
     # Each monomial is at most 5/4; while one is computed, a copy of the sum is held as well.
     assert np.abs(found.ranges).max() <= 4 * monomials
