@@ -40,13 +40,17 @@ PATIENCE = 10_000
 def harness(config: CoreConfig | EngineConfig, *, rom: bool = False, exposed: bool = False) -> str:
     """The C++ text that makes a verilated core or engine of ``config`` callable, and with ``exposed`` its state
     (:mod:`.state`)."""
-    core, lanes = (config.core, config.cores) if isinstance(config, EngineConfig) else (config, 1)
+    core, lanes = _core_and_lanes(config)
     sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits}
     lines = [f"#define {name} {bits}\n" for name, bits in sizes.items()]
     lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
     lines += ["#define ROM\n"] * rom + ["#define EXPOSED\n"] * exposed
     text = "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
     return text + state_text("Core") if exposed else text
+
+
+def _core_and_lanes(config: CoreConfig | EngineConfig) -> tuple[CoreConfig, int]:
+    return (config.core, config.cores) if isinstance(config, EngineConfig) else (config, 1)
 
 
 def load_columns(loads: Iterable[tuple[int, int, int]]) -> tuple[NDArray[Any], ...]:
@@ -106,8 +110,7 @@ class BulkCore:
         core = component(config, image, rom=rom, target=target)
         verilog = to_verilog(core) + core.target.models()
         if exposed:
-            width = config.core.width if isinstance(config, EngineConfig) else config.width
-            verilog, elements = expose(verilog, width)
+            verilog, elements = expose(verilog, _core_and_lanes(config)[0].width)
         text = harness(config, rom=rom, exposed=exposed) + extra
         self.library = _library(build_library(verilog, TOP, text, level=level))
         self.handle = ctypes.c_void_p(self.library.skinny_open())
