@@ -110,6 +110,7 @@ def test_routed_once_more_where_the_aim_is_near(small, monkeypatch, first, secon
         ("ERROR: Unable to place cell 'x', no BELs remaining of type ICESTORM_RAM\n", True),
         ("ERROR: Unable to find a placement location for cell 'd'\n", True),
         ("ERROR: failed to place: not enough TRELLIS_COMB\n", True),
+        ("ERROR: cell type MULT18X18D: no BELs remaining\n", True),
         ("ERROR: Routing failed.\n", False),
         ("Info: Max frequency for clock 'clk': 33.3 MHz\n", False),
     ],

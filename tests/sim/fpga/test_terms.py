@@ -45,6 +45,7 @@ def test_terms_by_hand():
         (2, {"operand selection and product", "sum and write"}),
         (3, {"operand selection", "product", "sum and write"}),
         (4, {"operand selection", "product", "sum", "write"}),
+        (5, {"operand selection", "product", "sum", "write"}),
         (6, {"operand selection", "product", "sum", "fold", "write"}),
     ],
 )
