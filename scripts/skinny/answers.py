@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest

@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, formula_text
 from skinny.model.formula.parse import parse_formula

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-
 from skinny.model.errors import InputError
 from skinny.model.files import write_file
 from skinny.model.program.program import Program

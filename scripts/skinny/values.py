@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-
 from skinny.model.errors import InputError
 from skinny.model.rings import Array, Ring, exact_number, parse_ring
 
