@@ -190,7 +190,7 @@ def test_for_multilinear_formulas_the_line_is_the_mean_over_all_orders(coefficie
     "text", ["(a + 2*b)^3 - 3/4*c*a", "a*b*c*a*b + c^4", "(a*b + c)*(b*c + a)*(c*a + b) - a*b*c*(1 + a*b*c)"]
 )
 def test_shares_do_not_depend_on_the_program(text):
-    kinds = [(("search",), "clean", 3), (("search",), "in-place", 3), (("search", "fold"), "clean", 4)]
+    kinds = [(("search",), "clean", 3), (("search",), "in-place", 3), (("search", "prune"), "clean", 4)]
     programs = [
         compile_formula(parse_formula(text), without=without, contract=contract, width=width).program
         for without, contract, width in kinds
