@@ -1,10 +1,11 @@
-"""The two ways a request can end badly; the command line turns them into exit codes."""
+"""The two errors that end a command; the command line turns them into exit codes."""
 
 __all__ = ["CheckError", "InputError"]
 
 
 class InputError(ValueError):
-    """What the user gave cannot be used: one line that says what is wrong and where. Exit code 2."""
+    """The user gave something that cannot be used. The message is one line: what is wrong, where, and what to do. Exit
+    code 2."""
 
 
 class CheckError(Exception):

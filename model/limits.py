@@ -1,10 +1,10 @@
 """Limits: the time and the memory that reading and compiling may take.
 
 Two numbers are stated, everything else derives from them: the bytes that a file may have (also unpacked), the length
-of a program, the size of a formula. What can be known beforehand is refused beforehand. What cannot is watched: the
-readers and the passes call :func:`check` as they go, which looks at the clock and at the memory in use.
+of a program, the size of a formula. A size that is known beforehand is refused beforehand. All other work is watched:
+the readers and the passes call :func:`check` as they go, which looks at the clock and at the memory in use.
 
-Limits hold for what is done inside ``with Limits(…).applied():``; without it the defaults hold.
+Limits hold inside ``with Limits(…).applied():``; elsewhere the defaults hold.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
     "watched",
 ]
 
-#: Digits of a number, above and below a fraction bar, and the bits they take.
+#: The most digits of a number, above and below a fraction bar, and the bits that they take.
 MOST_DIGITS = 4000
 MOST_BITS = 13_288
 #: Bytes of memory at most for each instruction that is compiled, for each argument of an operation of a formula, and
@@ -66,7 +66,7 @@ class DigitsError(InputError):
 
 @dataclass(frozen=True)
 class Limits:
-    """``seconds`` are those of the clock, ``memory`` is in bytes."""
+    """The limits of one task: ``seconds`` on the clock, and ``memory`` in bytes."""
 
     seconds: int = 600
     memory: int = 4 << 30
@@ -77,7 +77,7 @@ class Limits:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Let these be the limits of what is done inside."""
+        """Make these the limits of everything that is done inside the ``with`` block."""
         token = _limits.set(self)
         try:
             yield
@@ -86,17 +86,17 @@ class Limits:
 
     @property
     def length(self) -> int:
-        """Instructions of a program that is compiled."""
+        """The most instructions of a program that is compiled."""
         return self.memory // INSTRUCTION
 
     @property
     def factors(self) -> int:
-        """Factors of one product, powers multiplied out."""
+        """The most factors of one product, powers multiplied out."""
         return max(MANY_FACTORS, self.length // INSTRUCTIONS_A_FACTOR)
 
     @property
     def arguments(self) -> int:
-        """Arguments of all operations of a formula."""
+        """The most arguments of all operations of a formula together."""
         return self.memory // ARGUMENT
 
 
@@ -105,7 +105,8 @@ DEFAULTS = Limits()
 
 @dataclass
 class _Watch:
-    """``end`` is when the time is over, ``most`` the memory in bytes, ``again`` when both are looked at again."""
+    """A task under way: it must be done before the time ``end`` within ``most`` bytes of memory; both are looked at
+    again at the time ``again``."""
 
     task: str
     limits: Limits
@@ -125,7 +126,8 @@ def current() -> Limits:
 
 @contextmanager
 def watched(task: str) -> Iterator[None]:
-    """Let :func:`check` hold the limits for what is done inside, counted from here; messages begin with ``task``."""
+    """Let :func:`check` enforce the limits inside the ``with`` block, counted from its beginning. Messages begin with
+    ``task``."""
     limits = current()
     token = _watch.set(_Watch(task, limits, time.monotonic() + limits.seconds, _resident() + limits.memory))
     try:
@@ -148,7 +150,7 @@ def check() -> None:
 
 
 def checked(items: Sequence[T]) -> Iterator[T]:
-    """``items`` one by one, with a :func:`check` now and then."""
+    """Iterate over ``items``, with a :func:`check` now and then."""
     for first in range(0, len(items), CHUNK):
         check()
         yield from items[first : first + CHUNK]
@@ -161,7 +163,7 @@ def check_digits(value: int | Fraction) -> None:
 
 
 def _resident() -> int:
-    """The memory that this process holds, in bytes; where the system does not say, the most it ever held."""
+    """The memory that this process holds, in bytes; the most it ever held where the system does not tell the former."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -171,13 +173,13 @@ def _resident() -> int:
 
 
 def size_text(size: int) -> str:
-    """``4G`` and the like, where it is exact."""
+    """``size`` bytes in the largest unit that is exact, for example ``4G``."""
     unit = max((unit for unit in UNITS if size % UNITS[unit] == 0), key=UNITS.__getitem__)
     return f"{size // UNITS[unit]}{unit}"
 
 
 def parse_limits(text: str) -> Limits:
-    """``time=60,memory=1G``; what is not named keeps its default."""
+    """The limits in a text like ``time=60,memory=1G``; a limit that is not named keeps its default."""
     out = Limits()
     for part in text.split(","):
         seconds = re.fullmatch("time=([0-9]{1,9})", part)

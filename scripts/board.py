@@ -8,15 +8,14 @@ from typing import Any
 
 from skinny.model.errors import InputError
 from skinny.model.link.wire import seal
-from skinny.model.machine.assemble import assemble
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 
 from .common import add_command, note, print_json, print_table
-from .sim import add_core_options
+from .options import add_baud_option, add_core_options, add_self_check_option, add_size_options, image_options
 
-__all__ = ["add_baud_option", "register"]
+__all__ = ["register"]
 
 DETAILS = """\
 Writes the bitstream (skinny.bin or skinny.bit), the logs of synthesis (skinny.rpt) and of place and route (skinny.tim,
@@ -35,21 +34,14 @@ example:
   $ iceprog cube/skinny.bin
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs a=1,b=2
 """
-BAUD = 1_000_000
-
-
-def add_baud_option(parser: argparse.ArgumentParser) -> None:
-    """The speed of the line, as ``board`` and ``host`` take it."""
-    parser.add_argument("--baud", metavar="N", type=int, default=BAUD, help=f"speed of the line (default: {BAUD:,})")
 
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "board", execute, "build the bitstream of a board with a serial link", DETAILS)
     parser.add_argument("board", metavar="BOARD", help="icebreaker or ulx3s")
     add_core_options(parser)
-    for name, what in (("depth", "program words"), ("inputs", "inputs"), ("weights", "weights")):
-        text = f"{what} that the core can hold (default: what the program needs)"
-        parser.add_argument(f"--{name}", metavar="N", type=int, help=text)
+    add_self_check_option(parser)
+    add_size_options(parser, "depth", "inputs", "weights")
     parser.add_argument("--freq", metavar="MHZ", type=float, help="clock of the core (default: that of the board)")
     add_baud_option(parser)
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="of place and route (default: 1)")
@@ -68,9 +60,9 @@ def execute(args: argparse.Namespace) -> None:
         if given is not None and not 0 < given < 1e9:
             raise InputError(f"--{name} must be a positive number, not {given:g}")
     board = BOARDS[args.board]
-    program = load(args.program)
-    sizes = {name: getattr(args, name) for name in ("depth", "inputs", "weights") if getattr(args, name) is not None}
-    image = assemble(program, CoreConfig.fit(program, parse_ring(args.ring), threads=args.threads, **sizes))
+    options = image_options(args, "self_check", "depth", "inputs", "weights")
+    # A board has one core.
+    (image,) = build_image(load(args.program), parse_ring(args.ring), options).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")

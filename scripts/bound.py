@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from skinny.model.bounds.bounds import bound, suggest
+from skinny.answers import bounds, expect_fixed_point
 from skinny.model.errors import InputError
 from skinny.model.program.storage import load
-from skinny.model.program.text import instruction_texts, scalar_texts
-from skinny.model.rings import FixedPoint, parse_ring
+from skinny.model.rings import parse_ring
+from skinny.values import printable
 
-from .common import add_command, print_json, print_table, readable
+from .common import add_command, print_json, print_table
 from .inputs import parse_number
 
 __all__ = ["register"]
@@ -49,37 +49,13 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     ring = parse_ring(args.ring)
-    if not isinstance(ring, FixedPoint):
-        raise InputError(f"bounds are for fixed point: expected fixed:BITS.FRAC, not {args.ring!r}")
+    expect_fixed_point(ring)
     wanted = None if args.error is None else parse_number(args.error)
     if wanted is not None and wanted <= 0:
         raise InputError(f"--error must be above zero, not {args.error}")
     program = load(args.program)
     box = _box(args.box, program.inputs)
-    found = bound(program, ring, box)
-    answer: dict[str, Any] = {
-        "program": args.program,
-        "ring": ring.name,
-        "safe": found.safe,
-        "errors": {name: readable(value, name) for name, value in found.errors.items()},
-        "ranges": [[readable(float(value), f"R{r}") for value in limits] for r, limits in enumerate(found.ranges)],
-        "overflow": None,
-    }
-    if found.overflow is not None:
-        at, register, low, high = found.overflow
-        answer["overflow"] = {
-            "instruction": at,
-            "text": instruction_texts(program, scalar_texts(program), at, at + 1)[0],
-            "register": register,
-            "low": readable(low, "low"),
-            "high": readable(high, "high"),
-        }
-    if wanted is not None or not found.safe:
-        try:
-            answer["suggestion"] = suggest(program, box, wanted).name
-        except InputError as error:
-            answer["suggestion"] = None
-            answer["suggestion_failed"] = str(error)
+    answer = {"program": args.program} | printable(bounds(program, ring, box, wanted))
     if args.json:
         print_json(answer)
     else:
@@ -128,8 +104,8 @@ def _box(given: Sequence[str], names: Sequence[str]) -> list[tuple[Fraction, Fra
             general = pair
     out = []
     for name in names:
-        limits = special.get(name, general)
-        if limits is None:
+        box = special.get(name, general)
+        if box is None:
             raise InputError(f"--box: the input {name!r} has no box")
-        out.append(limits)
+        out.append(box)
     return out

@@ -15,8 +15,10 @@ from importlib.metadata import version
 
 from skinny.model.errors import CheckError, InputError
 
-from . import bench, board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
+from . import board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
+from .bench import command as bench
 from .common import Parser
+from .extras import DISTRIBUTION, missing_extra
 
 __all__ = ["main"]
 
@@ -26,8 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    argv = sys.argv[1:] if argv is None else argv
     try:
-        args = _parser().parse_args(_shielded(sys.argv[1:] if argv is None else argv))
+        args = _parser().parse_args(_shielded(argv))
         with args.limit.applied():
             args.execute(args)
         sys.stdout.flush()
@@ -38,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"check failed: {error}", 1)
     except InputError as error:
         return _complain(str(error), 2)
+    except ModuleNotFoundError as error:
+        if (message := missing_extra(error, argv[0])) is None:
+            raise
+        return _complain(message, 2)
     except BrokenPipeError:
         # The interpreter flushes stdout once more when it ends; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -63,7 +70,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"skinny {version('skinny')}")
+    parser.add_argument("--version", action="version", version=f"skinny {version(DISTRIBUTION)}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     commanded = (compile, run, trace, explain, bound, info, sim, faults, verilog, fpga, board, host, picture, bench)
     for command in commanded:

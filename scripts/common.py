@@ -7,7 +7,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from rich.text import Text
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import CEILING
 from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
+from skinny.values import readable
 
 __all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable"]
 
@@ -81,19 +81,6 @@ def note(message: str) -> None:
 
 def print_json(answer: dict[str, Any]) -> None:
     print(json.dumps(answer, allow_nan=False))
-
-
-def readable(value: Any, name: str) -> int | float | str:
-    """A ring's number as JSON can hold it: an integer, a finite float, or a text like ``3/4`` or ``inf``."""
-    if isinstance(value, Fraction):
-        value = value.numerator if value.denominator == 1 else value
-    try:
-        text = str(value)
-    except ValueError:  # the interpreter's guard against quadratic conversions
-        raise InputError(f"{name}: a value has too many digits to be printed") from None
-    if isinstance(value, int) or (isinstance(value, float) and value - value == 0):
-        return value
-    return text
 
 
 def large(number: int) -> str:

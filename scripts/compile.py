@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skinny.compiling import compile_outputs
 from skinny.model.errors import InputError
+from skinny.model.files import read_text
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
-from skinny.model.program.storage import ending, read_text, save
+from skinny.model.program.storage import ending, save
 from skinny.model.program.text import dumps
 
 from .common import add_command, large, note, print_json, print_table
@@ -30,10 +31,10 @@ Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 
 
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 
-JSON keys: length (apply instructions), cycles (every step of the machine, attention included), width, contract,
+JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
-passes (length and cycles after each), self_check, file. degree, leaves, textbook_length and bound are null from 2^200
+passes (length and words after each), self_check, file. degree, leaves, textbook_length and bound are null from 2^200
 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
@@ -55,8 +56,6 @@ example:
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
 """
-#: Longer formulas are cut in the title of a program.
-LONGEST_TITLE = 1000
 
 
 def register(commands: Any) -> None:
@@ -97,21 +96,16 @@ def execute(args: argparse.Namespace) -> None:
         place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
         raise InputError(f"{place}{error}") from None
 
-    from skinny.model.compiler.pipeline import PASSES, compile_formula
-
-    without = frozenset(name for given in args.without for name in given.split(","))
-    for name in sorted(without):
-        if name not in PASSES:
-            raise InputError(f"there is no pass {name!r}: --without takes {', '.join(PASSES)}")
-    compiled = compile_formula(
+    compiled, program = compile_outputs(
         outputs,
+        text,
         contract=args.contract,
         width=args.width,
         attention=args.attention,
-        without=without,
+        without=frozenset(name for given in args.without for name in given.split(",")),
         start=_start(args.start, args.width),
+        self_check=args.self_check,
     )
-    program = replace(compiled.program, title=_title(text), self_check=args.self_check)
     if args.output is not None:
         save(program, args.output)
     if args.json:
@@ -121,7 +115,7 @@ def execute(args: argparse.Namespace) -> None:
     elif args.output is None:
         sys.stdout.write(dumps(program))
     else:
-        length = f"{len(program):,} instructions, {program.cycles:,} cycles"
+        length = f"{len(program):,} instructions, {program.words:,} words"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
 
 
@@ -140,16 +134,11 @@ def _start(given: str | None, width: int) -> tuple[int, ...] | None:
     return tuple(value.numerator for value in values)
 
 
-def _title(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE] + " …"
-
-
 def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
     program, facts = compiled.program, compiled.facts
     return {
         "length": len(program),
-        "cycles": program.cycles,
+        "words": program.words,
         "width": program.width,
         "contract": program.contract,
         "attention": args.attention,
@@ -165,7 +154,7 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "levels": program.depth,
         "checked": compiled.checked,
         "seconds": compiled.seconds,
-        "passes": [{"pass": name, "length": length, "cycles": cycles} for name, length, cycles in compiled.steps],
+        "passes": [{"pass": name, "length": length, "words": words} for name, length, words in compiled.steps],
         "self_check": args.self_check,
         "file": args.output,
     }
@@ -173,8 +162,8 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
 
 def _explain(compiled: Compilation) -> None:
     facts, program = compiled.facts, compiled.program
-    print_table(("after", "length", "cycles"), compiled.steps)
+    print_table(("after", "length", "words"), compiled.steps)
     print()
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
-    print(f"result              {len(program):,} instructions, {program.cycles:,} cycles, {program.depth:,} levels")
+    print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
     print(f"checked             {compiled.checked}")

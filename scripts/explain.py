@@ -7,16 +7,15 @@ import re
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
+from skinny.answers import explanation
 from skinny.model.errors import InputError
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
-from skinny.model.program.text import instruction_texts, scalar_texts
-from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Real, Ring, parse_ring
-from skinny.model.run.explain import METHODS, Divergence, Shares, divergence, shares
-from skinny.model.run.golden import run
+from skinny.model.rings import Boolean, Modular, PrimeField, parse_ring
+from skinny.model.run.explain import METHODS
+from skinny.values import printable
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import add_command, note, print_json, print_table
 from .explain_page import places, short, write_page
 from .inputs import read_pair
 
@@ -62,11 +61,8 @@ def execute(args: argparse.Namespace) -> None:
     program = load(args.program)
     a, b = read_pair({"--a": args.a, "--b": args.b}, program.inputs, ring)
     shape = _parse_shape(args.shape, program)
-    with np.errstate(all="ignore"):  # floats may overflow, which is then named
-        parting = divergence(program, ring, a, b)
-        found = shares(program, ring, a, b, args.shares)
-        sent = run(program, ring, np.stack([a, b])).outputs
-    answer = _answer(args, program, ring, (a, b), sent, parting, found)
+    found = printable(explanation(program, ring, a, b, args.shares))
+    answer = {"program": args.program, **found, "html": args.html}
     if args.html:
         write_page(args.html, answer, program, ring, a, b, shape)
     if args.json:
@@ -86,65 +82,6 @@ def _parse_shape(text: str | None, program: Program) -> tuple[int, int, list[int
         raise InputError(f"--shape must be ROWSxCOLUMNS like 8x8, not {text!r}")
     rows, columns = map(int, sides.groups())
     return rows, columns, places(program.inputs, rows * columns)
-
-
-def _answer(
-    args: argparse.Namespace,
-    program: Program,
-    ring: Ring,
-    given: tuple[Array, Array],
-    sent: Array,
-    parting: Divergence,
-    found: Shares,
-) -> dict[str, Any]:
-    scalars = scalar_texts(program)
-
-    def rational(value: Any, name: str) -> int | float | str:
-        """A rational as the ring writes its numbers, if it can."""
-        if isinstance(ring, FixedPoint | Real) and Fraction(float(value)) == value:
-            return float(value)
-        return readable(value, name)
-
-    def instruction(step: int) -> str:
-        return instruction_texts(program, scalars, step - 1, step)[0]
-
-    outputs = {}
-    for number, output in enumerate(program.outputs):
-        before, after = (readable(ring.decode(row[number]), output.name) for row in sent)
-        parts = zip(program.inputs, found.inputs[number], strict=True)
-        outputs[output.name] = {
-            "a": before,
-            "b": after,
-            "difference": rational(found.difference[number], output.name),
-            "shares": {name: rational(share, f"the share of {name}") for name, share in parts},
-            "remainder": rational(found.remainder[number], "the remainder"),
-        }
-    return {
-        "program": args.program,
-        "ring": ring.name,
-        "method": found.method,
-        "inputs": {
-            side: {
-                name: readable(ring.decode(element), name)
-                for name, element in zip(program.inputs, elements, strict=True)
-            }
-            for side, elements in zip("ab", given, strict=True)
-        },
-        "outputs": outputs,
-        "parts": None if parting.first is None else {"step": parting.first, "instruction": instruction(parting.first)},
-        "growth": [
-            {
-                "step": entry.step,
-                "instruction": instruction(entry.step),
-                "register": entry.register,
-                "a": readable(ring.decode(entry.a), f"step {entry.step}"),
-                "b": readable(ring.decode(entry.b), f"step {entry.step}"),
-                "growth": readable(entry.growth, f"step {entry.step}"),
-            }
-            for entry in parting.steps
-        ],
-        "html": args.html,
-    }
 
 
 def _print_answer(answer: dict[str, Any], finite: bool) -> None:
@@ -185,7 +122,7 @@ def _print_shares(inputs: dict[str, dict[str, Any]], found: dict[str, Any], fini
         (name for name, share in found["shares"].items() if share != 0),
         key=lambda name: -abs(Fraction(found["shares"][name])),
     )
-    rows = [row(name, *(inputs[side][name] for side in "ab"), found["shares"][name]) for name in moved[:SHOWN]]
+    rows = [row(name, inputs["a"][name], inputs["b"][name], found["shares"][name]) for name in moved[:SHOWN]]
     rest = moved[SHOWN:]
     if found["remainder"] != 0:
         rows.append(row("(rounding, overflow)", "", "", found["remainder"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress, TaskID
 from skinny.model.errors import CheckError, InputError
-from skinny.model.machine.assemble import Image, fit_image
+from skinny.model.files import write_file
+from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.image import build_image
 from skinny.model.program.program import Program
-from skinny.model.program.storage import load, write_file
+from skinny.model.program.storage import load
 from skinny.model.rings import Ring, parse_ring
 
 from .common import add_command, note, print_json, print_table
-from .sim import add_core_options
+from .options import add_core_options, add_self_check_option, image_options
 
 if TYPE_CHECKING:
     from skinny.sim.upsets.campaign import Campaign
@@ -61,6 +64,7 @@ BOARD_UPSETS = 200
 def register(commands: Any) -> None:
     parser = add_command(commands, "faults", execute, "flip bits of the core and count what comes of it", DETAILS)
     add_core_options(parser)
+    add_self_check_option(parser, "all three cores, see below")
     parser.add_argument("--count", metavar="N", type=int, default=10_000, help="flips of each kind (default: 10000)")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of inputs, bits and cycles (default: 1)")
     parser.add_argument("--recover", action="store_true", help="reset, load and send again after every flip")
@@ -126,14 +130,16 @@ def _tell(progress: Progress, task: TaskID, done: int) -> None:
 
 def _images(program: Program, ring: Ring, args: argparse.Namespace) -> dict[str, Image]:
     given: dict[str, dict[str, Any]] = {
-        "plain": {"check": False},
+        "plain": {"self_check": False, "check": False},
         "undo": {"self_check": True, "guard": False},
         "self-check": {"self_check": True},
     }
     if args.self_check is not None:
         name = "self-check" if args.self_check else "plain"
         given = {name: given[name]}
-    return {name: fit_image(program, ring, threads=args.threads, **options) for name, options in given.items()}
+    options = image_options(args)
+    images = {name: build_image(program, ring, replace(options, **more)) for name, more in given.items()}
+    return {name: image.lanes[0] for name, image in images.items()}
 
 
 def _core(name: str, done: Campaign, args: argparse.Namespace) -> dict[str, Any]:

@@ -9,20 +9,27 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.model.machine.image import MachineImage
+from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
 from skinny.sim.fpga.estimate import estimate_report
 
 from .common import add_command, note, print_json, print_table
-from .sim import add_core_options, wants_self_check
+from .options import (
+    add_core_options,
+    add_lanes_option,
+    add_rom_option,
+    add_self_check_option,
+    add_size_options,
+    image_options,
+)
 
 if TYPE_CHECKING:
     from skinny.sim.fpga.report import Report
 
-__all__ = ["add_size_options", "read_image", "register"]
+__all__ = ["register"]
 
 DETAILS = f"""\
 Synthesis with yosys, place and route with nextpnr, all from Python packages: nothing to install. The first call of each
@@ -31,7 +38,7 @@ folder, so that what was done once is answered at once.
 
 devices: {"; ".join(f"{device.name} ({device.title})" for device in DEVICES.values())}
 
-The core is measured alone, and behind a harness of scan registers that needs four pins; the harness is what is placed.
+The core is measured alone, and in a scan wrapper that needs four pins; the scan wrapper is what is placed.
 Guards: signs of lost logic in the log, the number of multiplier blocks and block RAMs, and, on iCE40, the netlist
 simulated cycle by cycle against the model of the core. A failed guard is exit code 1.
 
@@ -45,7 +52,7 @@ effective), critical_path, cycles_per_inference, inferences_per_second, state_bi
 worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
 
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, lanes, rom, target,
-core and with_harness (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
+core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
 effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
 gate_level_cycles; folder and files with -o.
 
@@ -57,35 +64,19 @@ example:
 """
 
 
-def add_size_options(parser: argparse.ArgumentParser) -> None:
-    """What the core shall have; by default what the program needs."""
-    parser.add_argument("--depth", metavar="N", type=int, help="words of the program memory (default: as needed)")
-    parser.add_argument("--inputs", metavar="N", type=int, help="words of an input vector at most (default: as needed)")
-    parser.add_argument("--weights", metavar="N", type=int, help="weights at most (default: as needed)")
-    parser.add_argument("--no-attention", dest="attention", action="store_false", help="no attention unit")
-    parser.add_argument("--no-check", dest="check", action="store_false", help="no check unit")
-    parser.add_argument("--rom", action="store_true", help="program and weights are part of the design")
-
-
-def read_image(args: argparse.Namespace) -> Image | EngineImage:
-    """The program, assembled for a core, or an engine of several lanes, of the size that the options give."""
-    program = load(args.program)
-    sizes = {name: getattr(args, name) for name in ("depth", "inputs", "weights") if getattr(args, name) is not None}
-    # The lanes of an engine never check.
-    check = args.check and args.lanes == 1
-    given = {"threads": args.threads, "attention": args.attention, "check": check, **sizes}
-    self_check = wants_self_check(args, program)
-    return fit_lanes(program, parse_ring(args.ring), args.lanes, self_check=self_check, **given)
-
-
 def register(commands: Any) -> None:
     parser = add_command(commands, "fpga", execute, "area, frequency and bitstream on an FPGA", DETAILS)
     add_core_options(parser)
+    add_lanes_option(parser)
+    add_self_check_option(parser)
     parser.add_argument("--device", required=True, metavar="DEVICE", help=", ".join(DEVICES))
     parser.add_argument("--seeds", metavar="N", type=int, default=3, help="runs of place and route (default: 3)")
     parser.add_argument("--freq", metavar="MHZ", type=float, help="what place and route aims at")
     parser.add_argument("--inferred", action="store_true", help="generic parts instead of the family's own")
-    add_size_options(parser)
+    add_size_options(parser, "depth", "inputs", "weights")
+    parser.add_argument("--no-attention", dest="attention", action="store_false", help="no attention unit")
+    parser.add_argument("--no-check", dest="check", action="store_const", const=False, help="no check unit")
+    add_rom_option(parser)
     parser.add_argument(
         "--gate-level", action=argparse.BooleanOptionalAction, help="simulate the netlist (default: on iCE40)"
     )
@@ -100,7 +91,8 @@ def execute(args: argparse.Namespace) -> None:
     if args.freq is not None and not 1 <= args.freq <= 1000:
         raise InputError(f"the frequency must be 1 to 1000 MHz, not {args.freq:g}")
     gate_level = device.family is ICE40 if args.gate_level is None else args.gate_level
-    image = read_image(args)
+    names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
+    image = build_image(load(args.program), parse_ring(args.ring), image_options(args, *names))
     if args.estimate:
         _estimate(args, image, device)
         return
@@ -132,7 +124,7 @@ def execute(args: argparse.Namespace) -> None:
             print(f"{args.output}: {', '.join(files)}")
 
 
-def _estimate(args: argparse.Namespace, image: Image, device: Device) -> None:
+def _estimate(args: argparse.Namespace, image: MachineImage, device: Device) -> None:
     if args.output is not None or args.gate_level:
         raise InputError("an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level")
     target = "generic" if args.inferred else device.family.target
@@ -158,9 +150,9 @@ def _estimate(args: argparse.Namespace, image: Image, device: Device) -> None:
 def _show(device: Device, report: Report) -> None:
     answer = report.as_dict()
     names = {"lut4": "LUT4", "ff": "FF", "carry": "carry", "dsp": "DSP", "block_ram": "block RAM", "lut_ram": "LUT RAM"}
-    parts = ("core", "with_harness")
+    parts = ("core", "with_scan_wrapper")
     rows = [(names[name], *(answer[part][name] for part in parts)) for name in names]
-    print_table((device.title, "core alone", "with harness"), rows)
+    print_table((device.title, "core alone", "in scan wrapper"), rows)
     mhz = answer["mhz"]
     seeds = "1 seed" if len(mhz["seeds"]) == 1 else f"{len(mhz['seeds'])} seeds"
     print(f"\nfrequency: best {mhz['best']:.1f} MHz, median {mhz['median']:.1f} MHz of {seeds}")

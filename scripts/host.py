@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from skinny.model.errors import CheckError, InputError
 from skinny.model.link.host import Host, Status
-from skinny.model.machine.assemble import Image, assemble
+from skinny.model.machine.assemble import Image
+from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import Boolean
 
-from .board import add_baud_option
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
+from .options import add_baud_option, add_inputs_option
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -52,7 +53,7 @@ def register(commands: Any) -> None:
     parser.add_argument("port", metavar="PORT", help="the serial port, like /dev/ttyUSB1 or COM3")
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help="info, load, run or reset")
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="a .skn or .npz file, for load and run")
-    parser.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    add_inputs_option(parser)
     parser.add_argument("--force", action="store_true", help="load even if the board says that the program is there")
     add_baud_option(parser)
 
@@ -72,7 +73,8 @@ def execute(args: argparse.Namespace) -> None:
         status = host.open() if args.action == "reset" else host.status()
         answer: dict[str, Any] = {}
         if program is not None:
-            image = assemble(program, status.device.config, self_check=program.self_check)
+            config = status.info.config
+            (image,) = build_image(program, config.ring, ImageOptions.of_core(config)).lanes
             answer = {"program": args.program, "words": len(image)}
             if args.action == "run":
                 answer |= _run(host, program, image, args.inputs)
@@ -87,7 +89,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _described(status: Status) -> dict[str, Any]:
-    device = status.device
+    device = status.info
     names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
     return {
         "board": device.board,

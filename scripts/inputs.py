@@ -16,8 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 from skinny.model.errors import InputError
+from skinny.model.files import read_text
 from skinny.model.limits import INPUTS_BYTE, MOST_DIGITS, check, watched
-from skinny.model.program.storage import read_text
 from skinny.model.rings import Array, Ring
 
 from .common import note

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from skinny.model.compiler.pipeline import compile_formula
-from skinny.model.errors import InputError
+from skinny.model.files import write_file
 from skinny.model.formula.formula import facts
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.storage import load, write_file
+from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import trace
+from skinny.trace import COLOURS, draw_registers, expect_png, save_picture
 
-from .bench_lengths import parity, product
+from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
 
@@ -32,8 +32,6 @@ example:
   $ skinny picture parallel -o parallel.png
 """
 SIZES = (2, 4, 8, 16, 32, 64)
-#: Colours that differ in lightness as well, so that they print.
-COLOURS = ("#0b6e99", "#d9730d", "#5b3a8c", "#2f7d4f", "#a8324a", "#7a7a7a")
 
 
 def register(commands: Any) -> None:
@@ -62,13 +60,8 @@ def _new_figure(rows: int, height: float) -> Any:
     return figure, figure.subplots(rows, 1, squeeze=False)[:, 0]
 
 
-def _check_name(output: str) -> None:
-    if Path(output).suffix != ".png":
-        raise InputError(f"{output}: the name of a picture must end in .png")
-
-
 def _save(figure: Any, args: argparse.Namespace) -> None:
-    write_file(args.output, lambda file: figure.savefig(file, format="png", dpi=110))
+    write_file(args.output, lambda file: save_picture(figure, file))
     if args.json:
         print_json({"file": args.output})
     else:
@@ -76,25 +69,16 @@ def _save(figure: Any, args: argparse.Namespace) -> None:
 
 
 def draw_trace(args: argparse.Namespace) -> None:
-    _check_name(args.output)
+    expect_png(args.output)
     program = load(args.program)
     ring = parse_ring(args.ring)
     values = trace(program, ring, read_inputs(args.inputs, program.inputs, ring)[:1])[:, 0]
-    figure, axes = _new_figure(program.width, 1.3 * program.width + 1.2)
-    for number, axis in enumerate(axes):
-        decoded = [float(ring.decode(value)) for value in values[:, number]]
-        axis.step(range(len(decoded)), decoded, where="post", color=COLOURS[number % len(COLOURS)], linewidth=1.2)
-        axis.set_ylabel(f"R{number}", rotation=0, labelpad=14)
-        axis.margins(x=0.01)
-        axis.grid(alpha=0.3)
-        axis.tick_params(labelbottom=number == program.width - 1)
-    axes[0].set_title(f"registers of one inference in {ring.name}: {len(program)} instructions")
-    axes[-1].set_xlabel("instruction")
+    figure = draw_registers(program, ring, values)
     _save(figure, args)
 
 
 def draw_lengths(args: argparse.Namespace) -> None:
-    _check_name(args.output)
+    expect_png(args.output)
     figure, axes = _new_figure(2, 8)
     for axis, name, formula in zip(axes, ("product", "parity"), (product, parity), strict=True):
         lines: dict[str, list[int]] = {}
@@ -105,7 +89,7 @@ def draw_lengths(args: argparse.Namespace) -> None:
             lines.setdefault("textbook recursion", []).append(known.textbook)
             for contract in ("in-place", "clean"):
                 compiled = compile_formula(outputs, contract=contract)
-                lines.setdefault(f"{contract}, cycles", []).append(compiled.program.cycles)
+                lines.setdefault(f"{contract}, words", []).append(compiled.program.words)
         for (label, values), colour, marker in zip(lines.items(), COLOURS, "xso^", strict=False):
             axis.loglog(SIZES, values, marker=marker, color=colour, label=label, base=2)
         axis.set_xticks(SIZES, [str(size) for size in SIZES])
@@ -118,9 +102,9 @@ def draw_lengths(args: argparse.Namespace) -> None:
 
 
 def draw_parallel(args: argparse.Namespace) -> None:
-    from .bench_parallel import bench_parallel
+    from .bench.parallel import bench_parallel
 
-    _check_name(args.output)
+    expect_png(args.output)
     rows = bench_parallel()
     lanes = [row["lanes"] for row in rows]
     figure, (axis,) = _new_figure(1, 5)

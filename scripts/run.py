@@ -12,6 +12,7 @@ from skinny.model.run.golden import run
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs, read_start
+from .options import add_inputs_option
 
 __all__ = ["add_run_options", "register"]
 
@@ -42,7 +43,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="RING",
         help="modular:BITS, fixed:BITS.FRAC, prime:P, boolean, exact or real",
     )
-    parser.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    add_inputs_option(parser)
     parser.add_argument("--start", metavar="R0,R1,…", help="start vector instead of the program's")
 
 

@@ -8,167 +8,95 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from skinny.model.errors import CheckError, InputError
-from skinny.model.machine.isa import Words
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.segments import EngineImage, fit_lanes
-from skinny.model.program.program import Program
+from skinny.answers import random_inputs, simulation
+from skinny.model.errors import CheckError
+from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import Array, parse_ring
-from skinny.model.run.golden import run
-from skinny.sim import ENGINES
+from skinny.sim import SIMULATORS
 
 from .common import add_command, note, print_json, print_table, readable
 from .inputs import read_inputs
+from .options import add_core_options, add_inputs_option, add_lanes_option, add_self_check_option, image_options
 
 if TYPE_CHECKING:
-    from skinny.sim.check.check import Record, Stimulus
+    from skinny.sim.check.stimulus import Stimulus
 
-__all__ = ["add_core_options", "random_inputs", "register", "wants_self_check"]
+__all__ = ["register"]
 
 DETAILS = """\
 The core is built for the size of the program, the program is loaded over its port, and every retirement, every result
 and every handshake is compared with the cycle model; results are compared with the golden run as well. The first
 difference ends the command with exit code 1.
 
-engines: bulk (Verilator, whole batches, the default), verilator (cocotb looks at every cycle; writes waveforms),
+simulators: bulk (Verilator, whole batches, the default), verilator (cocotb looks at every cycle; writes waveforms),
 amaranth (Amaranth's simulator, taken where there is no C++ compiler). Builds are kept in $SKINNY_CACHE or the user's
 cache folder.
 
 --lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
 
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
-first retirement to the last), results (a list of values for each name), engine, seconds; divergence if not match;
+first retirement to the last), results (a list of values for each name), simulator, seconds; divergence if not match;
 largest_difference (from the sequential run, with --lanes in fixed point).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000 --lanes 2
-  $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --engine verilator --vcd cube.vcd
+  $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --simulator verilator --vcd cube.vcd
 """
 SHOWN = 20
-#: Instructions simulated between two steps of the progress bar, by engine.
-CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
-
-
-def add_core_options(parser: argparse.ArgumentParser) -> None:
-    """The program, the ring and the threads, as ``sim`` and ``verilog`` take them."""
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument(
-        "--ring", required=True, metavar="RING", help="modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
-    )
-    parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
-    parser.add_argument(
-        "--lanes",
-        metavar="K",
-        type=int,
-        default=1,
-        help="cores that share one inference (default: 1; see docs/parallel.md)",
-    )
-    parser.add_argument(
-        "--self-check",
-        action=argparse.BooleanOptionalAction,
-        help="every run undoes itself and checks, and the core has the guard (default: what the program says)",
-    )
-
-
-def wants_self_check(args: argparse.Namespace, program: Program) -> bool:
-    """What ``--self-check`` says, else what the program says."""
-    return program.self_check if args.self_check is None else bool(args.self_check)
 
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "sim", execute, "simulate the core cycle by cycle and compare", DETAILS)
     add_core_options(parser)
+    add_lanes_option(parser)
+    add_self_check_option(parser)
     given = parser.add_mutually_exclusive_group()
-    given.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+    add_inputs_option(given)
     given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
-    parser.add_argument("--engine", choices=ENGINES, help="how to simulate (default: bulk)")
+    parser.add_argument("--simulator", choices=SIMULATORS, help="what simulates the core (default: bulk)")
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
-
-
-def random_inputs(count: int, inputs: int, ring: Any) -> Array:
-    """``count`` inferences, the same every time."""
-    from skinny.sim.check.check import random_elements
-
-    if not count >= 1:
-        raise InputError(f"the number of random inferences must be at least 1, not {count}")
-    return random_elements(np.random.default_rng(1), ring, (count, inputs))
 
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands need neither Amaranth nor cocotb.
-    from skinny.sim.check.check import Stimulus, outputs
-    from skinny.sim.simulators.choose import choose, simulate
+    from skinny.sim.simulators.choose import choose
 
     ring = parse_ring(args.ring)
     program = load(args.program)
-    image = fit_lanes(program, ring, args.lanes, self_check=wants_self_check(args, program), threads=args.threads)
+    image = build_image(program, ring, image_options(args, "lanes", "self_check"))
     if args.random is None:
         elements = read_inputs(args.inputs, program.inputs, ring)
     else:
         elements = random_inputs(args.random, len(program.inputs), ring)
-    engine, remark = choose(args.engine, args.vcd is not None)
+    simulator, remark = choose(args.simulator, args.vcd is not None)
     if remark:
         note(remark)
-    config = image.config
-    vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
-    chunk = max(1, CHUNK[engine] // (len(image) * config.threads * len(image.lanes))) * image.batch
-    stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     before = perf_counter()
-    words: list[Words] = []
-    records: list[Record] = []
     difference = None
     try:
         with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-            task = progress.add_task(f"{engine}: building", total=None)
+            task = progress.add_task(f"{simulator}: building", total=None)
 
-            def watched() -> Iterator[Stimulus]:
+            def watched(stimuli: list[Stimulus]) -> Iterator[Stimulus]:
                 for number, stimulus in enumerate(stimuli):
-                    progress.update(task, description=f"{engine}: running", completed=number, total=len(stimuli))
+                    progress.update(task, description=f"{simulator}: running", completed=number, total=len(stimuli))
                     yield stimulus
 
-            for stimulus, record in zip(stimuli, simulate(image, watched(), engine, args.vcd), strict=True):
-                words.append(outputs(stimulus, record)[:, : len(program.outputs)])
-                records.append(record)
-        found = config.unpack(np.concatenate(words), len(elements))
-        _compare(program, ring, run_image(image, elements), found)
+            found, figures = simulation(image, elements, simulator, args.vcd, watched)
     except CheckError as error:
         difference = error
     seconds = perf_counter() - before
     if difference is not None:
         if args.json:
-            print_json({"match": False, "divergence": str(difference), "engine": engine, "seconds": seconds})
+            print_json({"match": False, "divergence": str(difference), "simulator": simulator, "seconds": seconds})
         raise difference
-    answer = _figures(records, len(found), len(image.lanes)) | {"engine": engine, "seconds": seconds}
-    if isinstance(image, EngineImage) and not ring.is_ring:
-        sequential = run(program, ring, elements).outputs
-        answer["largest_difference"] = float(np.abs(found - sequential).max()) / (1 << ring.frac)
+    answer = figures | {"simulator": simulator, "seconds": seconds}
     _report(args, [output.name for output in program.outputs], ring, found, answer)
-
-
-def _compare(program: Any, ring: Any, expected: Array, found: Array) -> None:
-    wrong = np.argwhere(expected != found)
-    if len(wrong):
-        row, column = wrong[0]
-        name = program.outputs[column].name
-        values = f"{ring.decode(expected[row, column])}, got {ring.decode(found[row, column])}"
-        raise CheckError(f"inference {row + 1}, output {name}: the golden run gives {values}")
-
-
-def _figures(records: list[Record], inferences: int, lanes: int) -> dict[str, Any]:
-    cycles = sum(record.cycles for record in records)
-    spans = sum(int(r.trace["cycle"][-1] - r.trace["cycle"][0]) + 1 for r in records if r.trace is not None)
-    return {
-        "match": True,
-        "cycles": cycles,
-        "cycles_per_inference": cycles / inferences,
-        "multiplier_utilisation": sum(record.worked for record in records) / (spans * lanes),
-    }
 
 
 def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array, answer: dict[str, Any]) -> None:
@@ -189,7 +117,7 @@ def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array,
     print(
         f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "
-        f"{answer['engine']}, {answer['seconds']:.2f} s"
+        f"{answer['simulator']}, {answer['seconds']:.2f} s"
     )
     if "largest_difference" in answer:
         print(f"largest difference from the sequential run: {answer['largest_difference']:g}")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.program.program import Program
 from skinny.model.program.storage import load
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring, parse_ring
-from skinny.model.run.golden import trace, trace_chunks
+from skinny.model.run.golden import trace
 from skinny.model.run.vcd import write_vcd
+from skinny.trace import trace_lines
 
 from .common import add_command, note, print_json, readable
 from .inputs import read_inputs, read_start
@@ -56,7 +55,9 @@ def execute(args: argparse.Namespace) -> None:
     inputs = inputs[args.row - 1 : args.row]
     with np.errstate(all="ignore"):  # floats may overflow; inf says so
         if not (args.json or args.vcd):
-            _print_trace(program, ring, inputs, start)
+            bold = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
+            for line in trace_lines(program, ring, inputs, start, bold):
+                print(line)
             return
         registers = trace(program, ring, inputs, start)[:, 0]
     if args.vcd:
@@ -79,34 +80,3 @@ def execute(args: argparse.Namespace) -> None:
 
 def _readable_row(ring: Ring, registers: Array) -> list[int | float | str]:
     return [readable(ring.decode(element), f"R{number}") for number, element in enumerate(registers)]
-
-
-def _print_trace(program: Program, ring: Ring, inputs: Array, start: Array | None) -> None:
-    """Print piece by piece, so that a long trace needs no memory and can be cut off by its reader. Columns are as
-    wide as the first piece needs."""
-    scalars = scalar_texts(program)
-    bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
-    sent: dict[int, list[str]] = {}
-    for output in program.outputs:
-        text = f"{output.name} = R{output.register}{', restart' if output.restart else ''}"
-        sent.setdefault(output.at, []).append(text)
-    widths: list[int] = []
-    step_width = len(str(len(program)))
-    for first, piece in trace_chunks(program, ring, inputs, start):
-        rows = [[str(value) for value in _readable_row(ring, row)] for row in piece[:, 0]]
-        texts = instruction_texts(program, scalars, max(0, first - 1), first + len(rows) - 1)
-        written = program.code.dst[max(0, first - 1) : first + len(rows) - 1].tolist()
-        if first == 0:
-            texts.insert(0, "start")
-            written.insert(0, -1)
-            text_width = max(map(len, texts))
-            widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-            heads = [f"R{register}".rjust(width) for register, width in enumerate(widths)]
-            print(" " * step_width, "".ljust(text_width), *heads, sep="  ")
-        for step, text, target, row in zip(itertools.count(first), texts, written, rows, strict=False):
-            cells = [
-                f"{bold}{value:>{width}}{plain}*" if register == target else f"{value:>{width}} "
-                for register, (value, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            line = f"{step:>{step_width}}  {text:<{text_width}}  {' '.join(cells)}  {'; '.join(sent.get(step, ()))}"
-            print(line.rstrip())

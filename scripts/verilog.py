@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from skinny.model.parallel.lane_cycles import latency
-from skinny.model.parallel.segments import fit_lanes
+from skinny.answers import random_inputs
+from skinny.model.machine.cycles import latency
+from skinny.model.parallel.image import build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 
 from .common import add_command, print_json
-from .sim import add_core_options, random_inputs, wants_self_check
+from .options import (
+    add_core_options,
+    add_lanes_option,
+    add_rom_option,
+    add_self_check_option,
+    add_size_options,
+    image_options,
+)
 
 __all__ = ["register"]
 
@@ -36,8 +44,10 @@ example:
 def register(commands: Any) -> None:
     parser = add_command(commands, "verilog", execute, "write the core as Verilog with a test bench", DETAILS)
     add_core_options(parser)
-    parser.add_argument("--depth", metavar="N", type=int, help="words of the program memory (default: what is needed)")
-    parser.add_argument("--rom", action="store_true", help="program and weights are part of the design")
+    add_lanes_option(parser)
+    add_self_check_option(parser)
+    add_size_options(parser, "depth")
+    add_rom_option(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to write to")
     parser.add_argument("--vectors", metavar="N", type=int, default=100, help="runs of the test bench (default: 100)")
 
@@ -47,8 +57,7 @@ def execute(args: argparse.Namespace) -> None:
 
     ring = parse_ring(args.ring)
     program = load(args.program)
-    given = {"threads": args.threads} | ({} if args.depth is None else {"depth": args.depth})
-    image = fit_lanes(program, ring, args.lanes, self_check=wants_self_check(args, program), **given)
+    image = build_image(program, ring, image_options(args, "lanes", "self_check", "depth"))
     elements = random_inputs(args.vectors, len(program.inputs), ring)
     files = export(image, elements, args.output, rom=args.rom)
     cycles = latency(image)

@@ -1,6 +1,6 @@
-"""Simulation of the core: builds, engines, benches and checks."""
+"""Simulation of cores, engines and boards: builds, simulators, test benches and checks; and the FPGA flow."""
 
-__all__ = ["ENGINES"]
+__all__ = ["SIMULATORS"]
 
-#: What can simulate a core; here, because a command line lists them without loading any.
-ENGINES = ("verilator", "bulk", "amaranth")
+#: The names of the simulators. They are here, because a command line lists them without loading any.
+SIMULATORS = ("verilator", "bulk", "amaranth")

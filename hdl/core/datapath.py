@@ -13,7 +13,7 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.segments import Lane
 
 from .decoder import control_layout
-from .guard import Echo
+from .echo import Echo
 from .layout import RetireSignature, result_layout
 from .sequencer import tag_layout
 
@@ -21,36 +21,39 @@ __all__ = ["Datapath"]
 
 
 class Datapath(wiring.Component):
-    """Executes an instruction every cycle.
+    """Executes one instruction in every cycle.
 
-    An instruction retires ``threads + 1`` cycles after it entered; ``threads`` cycles after an instruction the next one
-    of the same thread enters, and finds its result. No back-pressure.
+    Latency: an instruction retires ``threads + 1`` cycles after it entered. The next instruction of the same thread
+    enters ``threads`` cycles after it and finds its result. Throughput: one instruction a cycle. No back-pressure.
 
-    Stage 0: operands are read. 1: they are at ``x`` and ``weight``. 2: the scalar is chosen, but for ``S``. Here the
-    ring of ``threads`` stages begins: the other operands are selected, multiplied, added. In the last, ``threads + 1``,
-    the result takes its place, and the thread is back at stage 2 together with its next instruction.
+    In stage 0 operands are read; in stage 1 they are at ``x`` and ``weight``; in stage 2 the scalar is chosen, unless
+    it is ``S``. Here the ring of ``threads`` stages begins: the other operands are selected, multiplied and added. In
+    the last stage, ``threads + 1``, the result takes its place, and the thread is back at stage 2 together with its
+    next instruction.
 
     Parameters
     ----------
     config : CoreConfig
     target : Target
     lane : Lane or None
-        With several threads a vector, a run begins with their unit vectors; restarts take the start vector.
+        A lane whose vectors have several threads begins a run with their unit vectors; restarts take the start vector.
 
     Members
     -------
     tag, control : In
-        The instruction.
+        The instruction that enters.
     x, weight : In
-        Its operands, a cycle later.
+        The operands of the instruction, one cycle later.
     start : In(array of width words)
+        The start vector.
     retire : Out(RetireSignature)
+        The instruction that retires.
     push, result : Out
-        The word an ``EMIT`` sends, in the cycle it retires.
+        The word that an ``EMIT`` sends, in the cycle in which it retires.
     live : Out(1)
-        Some instruction of a batch is inside and will be in the next cycle.
-    odd : Out(1)
-        A word was sent that is not its register, a cycle ago; never without the guard.
+        Some instruction of a batch is inside the datapath and will still be there in the next cycle.
+    mismatch : Out(1)
+        A word that was sent one cycle ago is not its register; always low without the guard.
     """
 
     def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"], lane: Lane | None = None):
@@ -68,7 +71,7 @@ class Datapath(wiring.Component):
                 "push": Out(1),
                 "result": Out(result_layout(config)),
                 "live": Out(1),
-                "odd": Out(1),
+                "mismatch": Out(1),
             }
         )
 
@@ -117,7 +120,7 @@ class Datapath(wiring.Component):
                 echo.control.eq(controls[-1]),
                 echo.result.eq(unit.o),
                 Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
-                self.odd.eq(echo.odd),
+                self.mismatch.eq(echo.mismatch),
             ]
         return m
 
@@ -158,7 +161,7 @@ class Datapath(wiring.Component):
                 m.d.sync += s2.eq(Mux(controls[1].onto[index], new, 0))
 
     def _differs(self, m, here):
-        """Whether the registers differ from the start vector, for the thread at the last stage."""
+        """A value that is true when the registers of the thread at the last stage differ from the start vector."""
         if not self.config.check:
             return 0
         pairs = range(0, self.config.bits, 2)

@@ -1,4 +1,4 @@
-"""The decoder: a program word as control signals, and whether it means anything."""
+"""The decoder: it turns a program word into control signals and finds words that mean nothing."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -35,13 +35,14 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
 
 
 class Decoder(wiring.Component):
-    """Combinational.
+    """Decodes one program word. Latency: none, it is combinational. No back-pressure.
 
     Members
     -------
     word : In(word_layout)
+        The program word.
     control : Out(control_layout)
-        A word that means nothing has ``bad`` set and adds zero to zero without writing it.
+        The control signals. A word that means nothing has ``bad`` set and adds zero to zero without writing the sum.
     """
 
     def __init__(self, config: CoreConfig):
@@ -101,5 +102,5 @@ class Decoder(wiring.Component):
 
 
 def _past(index, count: int):
-    """Whether ``index`` is past the end of ``count`` entries; constant when it cannot be."""
+    """A value that is true when ``index`` is past the end of ``count`` entries; constant when that cannot be."""
     return index >= count if count < 1 << len(index) else 0

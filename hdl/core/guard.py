@@ -1,48 +1,67 @@
-"""The guard: what makes upsets visible that the check of a run cannot see. Exists where ``CoreConfig.guard`` is set.
+"""The guard: it makes upsets visible that the check of a run cannot see. It exists where ``CoreConfig.guard`` is set.
 
-A run that is undone proves its registers, but not what it is told twice in the same way (memories, start vector,
-settings), nor whose inputs it took, nor what happens to a word after it was sent. So memories carry parity, control
-runs twice, what is sent is compared with its register, and results are numbered. See ``docs/faults.md``.
+A run that is undone proves its registers. It does not prove what it is told twice in the same way (memories, start
+vector, settings), nor whose inputs it took, nor what happens to a word after it was sent. Therefore memories carry
+parity bits, the control runs twice, what is sent is compared with its register, and results are numbered. See
+``docs/faults.md``.
 """
 
-from functools import reduce
-from operator import or_
-
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Setting, Space, index_bits
+from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, index_bits
 
-from .decoder import control_layout
-from .inputs import InputBuffer
-from .layout import load_layout, result_layout
-from .sequencer import Sequencer, tag_layout
+from .control_copy import ControlCopy
+from .layout import load_layout, word_layout
+from .sequencer import tag_layout
+from .settings_parity import SettingsParity
 
-__all__ = ["ControlTwin", "Echo", "Numbering", "SettingsParity"]
+__all__ = ["Guard"]
 
 
-class ControlTwin(wiring.Component):
-    """A second sequencer and a second control of the input buffer, a cycle behind the first: whatever differs is odd.
+class Guard(wiring.Component):
+    """Collects what all parts of the guard find, and keeps the alarm.
 
-    Being late, the twin shares no value with the original, so that synthesis does not merge the two.
+    Latency: ``mismatch`` is high one cycle after a part of the guard has found a mismatch, ``alarm`` from the next
+    cycle on. The guard judges in every cycle; no back-pressure. ``Echo`` and ``Numbering`` are parts of the guard
+    that sit in the datapath and in the result FIFO; the guard gets what they find.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    image : Image or None
+        The initial contents of the store.
+    rom : bool
+        Start vector and settings are constants, so that they need no parity.
 
     Members
     -------
-    accept, last, ready : In(1)
-        Of the stream of inputs: a word is taken; whether it has ``last``; the core is ready.
-    room, hold, last_word, last_input : In
-        As the sequencer and the input buffer get them.
-    pointers : In
-        Those of the input buffer.
-    tag, done : In
-        What the sequencer gave, a cycle late: the registers that follow it.
-    odd : Out(1)
+    accept, last, ready, room, hold, pointers, tag, done : In
+        For :class:`~.control_copy.ControlCopy`.
+    write, item, start, last_word, last_input, batches : In
+        For :class:`~.settings_parity.SettingsParity`.
+    word_tag, word : In
+        The instruction that is decoded, and its word.
+    word_parity : In(1)
+        The parity of that word when it was written, one cycle before the word.
+    x, x_parity, weight, weight_parity : In
+        The operands, one cycle after their instruction is decoded, and their parity when they were written.
+    echo, numbering : In(1)
+        The mismatches of the datapath and of the result FIFO.
+    cleared : In(1)
+        Something is loaded that makes good what was found: forget it.
+    mismatch : Out(1)
+        Some part found a mismatch one cycle ago.
+    alarm : Out(1)
+        There was a mismatch since the last reset and the last ``cleared``.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, image: Image | None, rom: bool):
         self.config = config
-        self._inputs = InputBuffer(config, memory=False)
+        self.image = image
+        self.rom = rom
+        self._control = ControlCopy(config)
         super().__init__(
             {
                 "accept": In(1),
@@ -50,197 +69,61 @@ class ControlTwin(wiring.Component):
                 "ready": In(1),
                 "room": In(1),
                 "hold": In(1),
-                "last_word": In(index_bits(config.depth)),
-                "last_input": In(index_bits(config.inputs)),
-                "pointers": In(len(self._inputs.pointers)),
+                "pointers": In(len(self._control.pointers)),
                 "tag": In(tag_layout(config)),
                 "done": In(1),
-                "odd": Out(1),
-            }
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.sequencer = sequencer = Sequencer(self.config)
-        m.submodules.inputs = inputs = self._inputs
-        for port, value in (
-            (inputs.i.valid, self.accept),
-            (inputs.i.p.last, self.last),
-            (sequencer.room, self.room),
-            (sequencer.hold, self.hold),
-        ):
-            late = Signal()
-            m.d.sync += late.eq(value)
-            m.d.comb += port.eq(late)
-        ready = Signal(init=1)
-        # The input buffer hears of the end of a batch two cycles after it is issued.
-        done = Signal(2)
-        pointers = Signal.like(self.pointers)
-        m.d.sync += [
-            ready.eq(self.ready),
-            pointers.eq(self.pointers),
-            done.eq(Cat(sequencer.done, done[0])),
-        ]
-        m.d.comb += [
-            sequencer.full.eq(inputs.full),
-            sequencer.count.eq(inputs.count),
-            sequencer.bank.eq(inputs.begun),
-            sequencer.last_word.eq(self.last_word),
-            inputs.last_input.eq(self.last_input),
-            inputs.begin.eq(sequencer.start),
-            inputs.release.eq(done[1]),
-        ]
-        mine, other = sequencer.tag, self.tag
-        m.d.comb += self.odd.eq(
-            (mine.live != other.live)
-            | (mine.live & (mine.as_value() != other.as_value()))
-            | (sequencer.done != self.done)
-            | (inputs.i.ready != ready)
-            | (inputs.pointers != pointers)
-        )
-        return m
-
-
-class SettingsParity(wiring.Component):
-    """The parity of each register of the start vector and of each setting, kept beside it.
-
-    Members
-    -------
-    write, item : In
-        What is written at the load port.
-    start, last_word, last_input, batches : In
-        What the store holds.
-    odd : Out(1)
-    """
-
-    def __init__(self, config: CoreConfig, image: Image | None):
-        self.config = config
-        self.image = image
-        super().__init__(
-            {
                 "write": In(1),
                 "item": In(load_layout(config)),
                 "start": In(data.ArrayLayout(config.bits, config.width)),
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
-                "odd": Out(1),
-            }
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        image = self.image
-        start = image.start.tolist() if image else [0] * self.config.width
-        settings = image.settings if image else dict.fromkeys(Setting, 0)
-        values = {Setting.LAST_WORD: self.last_word, Setting.LAST_INPUT: self.last_input, Setting.BATCHES: self.batches}
-        odd = []
-        registers, others = index_bits(self.config.width), index_bits(len(Setting))
-        for space, bits, address, value, init in (
-            *((Space.START, registers, register, self.start[register], word) for register, word in enumerate(start)),
-            *((Space.SETTINGS, others, setting, value, settings[setting]) for setting, value in values.items()),
-        ):
-            held = Signal(init=init.bit_count() & 1, reset_less=True, name=f"{space.name.lower()}{int(address)}_parity")
-            odd.append(value.xor() ^ held)
-            with m.If(self.write & (self.item.space == space) & (self.item.address[:bits] == address)):
-                m.d.sync += held.eq(self.item.data[: len(value)].xor())
-        m.d.comb += self.odd.eq(Cat(odd).any())
-        return m
-
-
-class Echo(wiring.Component):
-    """Compares what an ``EMIT`` sends with the register that it names, when both reach the end of the pipeline.
-
-    Members
-    -------
-    push : In(1)
-        An ``EMIT`` retires and sends its word.
-    control, result : In
-        The instruction that retires and its word.
-    registers : In(array of width words)
-        Those of its thread, not yet written.
-    cleared : In(1)
-        Another run begins: the registers are not there any more.
-    odd : Out(1)
-        A cycle later.
-    """
-
-    def __init__(self, config: CoreConfig):
-        self.config = config
-        super().__init__(
-            {
-                "push": In(1),
-                "control": In(control_layout(config)),
-                "result": In(config.bits),
-                "registers": In(data.ArrayLayout(config.bits, config.width)),
+                "word_tag": In(tag_layout(config)),
+                "word": In(word_layout(config)),
+                "word_parity": In(1),
+                "x": In(config.bits),
+                "x_parity": In(1),
+                "weight": In(config.bits),
+                "weight_parity": In(1),
+                "echo": In(1),
+                "numbering": In(1),
                 "cleared": In(1),
-                "odd": Out(1),
+                "mismatch": Out(1),
+                "alarm": Out(1),
             }
         )
 
     def elaborate(self, platform):
+        # Memories are judged only when an instruction reads them, because otherwise they may be written meanwhile.
+        # Inputs are judged only for threads that have a vector, because nothing was written for the others.
         m = Module()
-        count = range(self.config.width)
-        chosen = reduce(
-            or_, ((self.control.target == n).replicate(self.config.bits) & self.registers[n] for n in count)
-        )
-        # Half way down the tree there is a register: the result may come late in the cycle.
-        different = Signal((self.config.bits + 1) // 2, reset_less=True)
-        sent = Signal()
-        bits = self.result ^ chosen
-        m.d.sync += [
-            different.eq(Cat(bits[at : at + 2].any() for at in range(0, self.config.bits, 2))),
-            sent.eq(self.push & ~self.control.bad & ~self.cleared),
+        m.submodules.control = self._control
+        self._connect(m, self._control, "accept last ready room hold pointers tag done last_word last_input")
+        word_parity = Signal(reset_less=True)
+        valid = Signal()
+        m.d.sync += [word_parity.eq(self.word_parity), valid.eq(self.word_tag.valid)]
+        found = [
+            self._control.mismatch,
+            self.word_tag.live & (self.word.as_value().xor() ^ word_parity),
+            valid & (self.x.xor() ^ self.x_parity),
+            valid & (self.weight.xor() ^ self.weight_parity),
+            self.echo,
+            self.numbering,
         ]
-        m.d.comb += self.odd.eq(sent & different.any())
+        if not self.rom:
+            m.submodules.settings = settings = SettingsParity(self.config, self.image)
+            self._connect(m, settings, "write item start last_word last_input batches")
+            found.append(settings.mismatch)
+
+        # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.
+        mismatches = Signal(len(found))
+        m.d.comb += self.mismatch.eq(mismatches.any())
+        with m.If(self.cleared):
+            m.d.sync += [mismatches.eq(0), self.alarm.eq(0)]
+        with m.Else():
+            m.d.sync += [mismatches.eq(Cat(found)), self.alarm.eq(self.alarm | self.mismatch)]
         return m
 
-
-class Numbering(wiring.Component):
-    """Numbers and seals the words of the result FIFO, so that one that is lost, doubled, old or changed is odd.
-
-    A word of memory that was never written is odd, too. The numbers count to twice the depth of the FIFO: the word that
-    was at the same place before has another one.
-
-    Members
-    -------
-    push, word, seal : In, In, Out
-        A word is stored, and what is to be stored with it.
-    pop, valid, stored, stored_seal : In
-        A word is taken; there is one; the word and its seal.
-    odd : Out(1)
-        The word is not the one that is expected here.
-    """
-
-    def __init__(self, config: CoreConfig):
-        number = index_bits(2 * config.fifo)
-        layout = data.StructLayout({"number": number, "parity": 1})
-        super().__init__(
-            {
-                "push": In(1),
-                "word": In(result_layout(config)),
-                "seal": Out(layout),
-                "pop": In(1),
-                "valid": In(1),
-                "stored": In(result_layout(config)),
-                "stored_seal": In(layout),
-                "odd": Out(1),
-            }
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        pushed, popped = Signal.like(self.seal.number), Signal.like(self.seal.number)
-        m.d.sync += [pushed.eq(pushed + self.push), popped.eq(popped + self.pop)]
-        m.d.comb += [
-            self.seal.number.eq(pushed),
-            self.seal.parity.eq(~(Value.cast(self.word).xor() ^ pushed.xor())),
-            self.odd.eq(
-                self.valid
-                & (
-                    (self.stored_seal.number != popped)
-                    | ~Cat(self.stored.as_value(), self.stored_seal.as_value()).xor()
-                )
-            ),
-        ]
-        return m
+    def _connect(self, m: Module, part: wiring.Component, names: str) -> None:
+        """Connect inputs of ``part`` with the inputs of the guard that have the same names."""
+        m.d.comb += [getattr(part, name).eq(getattr(self, name)) for name in names.split()]

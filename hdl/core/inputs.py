@@ -15,37 +15,38 @@ __all__ = ["InputBuffer"]
 class InputBuffer(wiring.Component):
     """Two banks of ``threads`` vectors, filled in turn.
 
-    Latency: a word is in memory the cycle after it was accepted, ``full`` rises the cycle after the last word of a
-    batch. Throughput one word a cycle. Back-pressure: ``i`` is not ready while the bank to be filled next is full.
+    Latency: a word is in memory one cycle after it was accepted, ``full`` rises one cycle after the last word of a
+    batch. Throughput: one word a cycle. Back-pressure: ``i`` is not ready while the bank to be filled next is full.
 
     Parameters
     ----------
     config : CoreConfig
     target : Target
     lane : Lane or None
-        Banks of ``lane.vectors`` vectors, each read by ``lane.spread`` threads.
+        For a lane of an engine a bank has ``lane.vectors`` vectors, each of them read by ``lane.spread`` threads.
     memory : bool
-        Whether there is a memory; without one this is only its control.
+        There is a memory; without it the component is only the control of one.
 
     Members
     -------
     i : In(stream of input_layout)
+        The vectors, word by word.
     last_input : In
-        Words of a vector, less one.
+        The number of words of a vector, less one.
     full, count : Out
-        There is a batch that was not begun; its last thread.
+        There is a batch that was not begun yet; the last thread of that batch.
     begin : In(1)
         That batch is begun.
     begun : Out(1)
         The bank of the batch that was begun last.
     bank, thread, u : In
-        What to read.
+        The bank, the thread and the number of the input that is read.
     x : Out(bits)
-        The input, two cycles later (block RAM and its output register).
+        The input that is read, two cycles later (block RAM and its output register).
     x_parity : Out(1)
-        Its parity as it was when the word came in; for a core with the guard.
+        The parity of that input when it came in; for a core with the guard.
     release : In(1)
-        The oldest batch that was begun is read no more.
+        The oldest batch that was begun is not read any more.
     pointers : Out
         Where the next word goes and which batch is begun next, for the guard.
     """

@@ -3,30 +3,30 @@
 from amaranth import unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
+from skinny.model.machine.image import Hardware
 from skinny.model.machine.isa import CoreConfig, Op, Space, index_bits
-from skinny.model.parallel.segments import EngineConfig
 
 __all__ = ["RetireSignature", "input_layout", "load_layout", "result_layout", "retire_port", "word_layout"]
 
 
 def word_layout(config: CoreConfig) -> data.StructLayout:
-    """A program word; the fields are those of :attr:`CoreConfig.fields`."""
+    """The layout of a program word, with the fields of :attr:`CoreConfig.fields`."""
     return data.StructLayout({name: unsigned(bits) for name, bits in config.fields.items()})
 
 
 def input_layout(config: CoreConfig) -> data.StructLayout:
-    """Payload of ``i``: a hardware word; ``last`` on the last word of a vector ends the batch."""
+    """The payload of ``i``: a hardware word, and ``last``, which ends the batch on the last word of a vector."""
     return data.StructLayout({"data": unsigned(config.bits), "last": 1})
 
 
 def result_layout(config: CoreConfig) -> data.StructLayout:
-    """Payload of ``o``: a hardware word, ``last`` on the last word of a batch, ``fault`` when the run it belongs to had
-    met a malformed word or a failed check before it was sent."""
+    """The payload of ``o``: a hardware word, ``last`` on the last word of a batch, and ``fault`` when the run had met a
+    malformed word or a failed check before the word was sent."""
     return data.StructLayout({"data": unsigned(config.bits), "last": 1, "fault": 1})
 
 
-def load_layout(config: CoreConfig | EngineConfig) -> data.StructLayout:
-    """Payload of ``load``: where (:class:`Space`, address) and what."""
+def load_layout(config: Hardware) -> data.StructLayout:
+    """The payload of ``load``: the :class:`Space` and the address that are written, and the data."""
     return data.StructLayout(
         {
             "space": unsigned(index_bits(len(Space))),
@@ -42,20 +42,20 @@ def retire_port(lane: int) -> str:
 
 
 class RetireSignature(Signature):
-    """One instruction leaving the pipeline.
+    """The report of one instruction that leaves the pipeline.
 
     Members
     -------
     valid : Out(1)
-        An instruction of a thread that takes part in the batch.
+        There is an instruction, and its thread takes part in the batch.
     thread, pc : Out
-        Whose, and its address in the program memory.
+        The thread of the instruction, and its address in the program memory.
     op : Out(3)
-        :class:`Op`. The multiplier was at work for operations 1 to 5.
+        The operation (:class:`Op`). The multiplier was at work for operations 1 to 5.
     dst : Out
         Field ``dst`` of the word; the width (one past the last register) for the accumulator ``S``.
     value : Out
-        What is written or, for ``EMIT``, sent. Zero for ``CHECK`` and for malformed words.
+        The word that is written or, for ``EMIT``, sent. Zero for ``CHECK`` and for malformed words.
     fault : Out(1)
         The word is malformed, or a check failed; nothing was written.
     """

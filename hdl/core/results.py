@@ -1,4 +1,4 @@
-"""The result FIFO: what is emitted waits here until it is taken."""
+"""The result FIFO: words that were emitted wait here until they are taken."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import CoreConfig, index_bits
 
-from .guard import Numbering
 from .layout import result_layout
+from .numbering import Numbering
 
 __all__ = ["ResultFIFO"]
 
@@ -15,7 +15,7 @@ __all__ = ["ResultFIFO"]
 class ResultFIFO(wiring.Component):
     """A FIFO of ``fifo`` words that is never full: the core starts a batch only when its results have room.
 
-    Latency three cycles from ``push`` to ``o.valid``; throughput one word a cycle; no back-pressure on ``push``.
+    Latency: three cycles from ``push`` to ``o.valid``. Throughput: one word a cycle. No back-pressure on ``push``.
 
     Parameters
     ----------
@@ -25,17 +25,19 @@ class ResultFIFO(wiring.Component):
     Members
     -------
     push, word : In
+        A word comes in.
     o : Out(stream of result_layout)
+        The oldest word.
     taken : Out(1)
-        The last result of a batch was taken a cycle ago.
+        The last result of a batch was taken one cycle ago.
     empty : Out(1)
         No word waits.
     loaded, old : In(1), Out(1)
-        Something was loaded; words wait since before that.
+        Something is loaded; words wait that came in before that.
     alarm : In(1)
-        Every word is marked with ``fault``; for a core with the guard.
-    odd : Out(1)
-        The word at ``o`` is not the one that is due; never without the guard.
+        Every word at ``o`` has ``fault`` set while this is high; only for a core with the guard.
+    mismatch : Out(1)
+        The word at ``o`` is not the one that is due; always low without the guard.
     """
 
     def __init__(self, config: CoreConfig, target: Target = TARGETS["generic"]):
@@ -51,7 +53,7 @@ class ResultFIFO(wiring.Component):
                 "loaded": In(1),
                 "old": Out(1),
                 "alarm": In(1),
-                "odd": Out(1),
+                "mismatch": Out(1),
             }
         )
 
@@ -74,7 +76,7 @@ class ResultFIFO(wiring.Component):
                 numbering.valid.eq(self.o.valid),
                 numbering.stored.eq(stored),
                 numbering.stored_seal.eq(seal),
-                self.odd.eq(numbering.odd),
+                self.mismatch.eq(numbering.mismatch),
             ]
         head = Signal(index_bits(self.config.fifo))
         tail = Signal.like(head)
@@ -92,7 +94,7 @@ class ResultFIFO(wiring.Component):
             memory.write_data.eq(word),
         ]
         if self.config.guard:
-            m.d.comb += self.o.p.fault.eq(stored.fault | self.odd | self.alarm)
+            m.d.comb += self.o.p.fault.eq(stored.fault | self.mismatch | self.alarm)
         with m.If(self.empty):
             m.d.sync += self.old.eq(0)
         with m.Elif(self.loaded):

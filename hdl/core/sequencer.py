@@ -1,4 +1,4 @@
-"""The sequencer: which instruction of which thread is issued in each cycle."""
+"""The sequencer: it decides which instruction of which thread is issued in each cycle."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -9,8 +9,9 @@ __all__ = ["Sequencer", "tag_layout"]
 
 
 def tag_layout(config: CoreConfig) -> data.StructLayout:
-    """What accompanies an instruction on its way. ``live``: it is part of a running batch; ``valid``: and its thread
-    has a vector; ``first``: it begins a run; ``final``: its thread is the last with a vector."""
+    """The tag that accompanies an instruction through the pipeline. ``live``: the instruction belongs to a batch;
+    ``valid``: its thread also has a vector; ``first``: it begins a run; ``final``: its thread is the last of
+    these."""
     return data.StructLayout(
         {
             "live": 1,
@@ -27,13 +28,18 @@ def tag_layout(config: CoreConfig) -> data.StructLayout:
 class Sequencer(wiring.Component):
     """Issues word ``p`` of thread ``t`` in cycle ``t0 + p·T + t``, batch after batch.
 
-    A batch begins the cycle after ``start``; when the next one may start in the last cycle of a batch there is no gap.
-    No back-pressure once a batch runs.
+    Latency: a batch begins one cycle after ``start``. Throughput: one instruction a cycle; there is no gap when the
+    next batch may start in the last cycle of a batch. Back-pressure: ``room`` and ``hold`` delay the start of a batch;
+    a batch that runs is never stopped.
+
+    Parameters
+    ----------
+    config : CoreConfig
 
     Members
     -------
     full, count : In
-        There is a batch to begin; its last thread.
+        There is a batch that was not begun yet; the last thread of that batch.
     bank : In(1)
         The input bank of the batch that was begun last.
     room : In(1)
@@ -41,13 +47,13 @@ class Sequencer(wiring.Component):
     hold : In(1)
         No batch may start.
     last_word : In
-        Address of the program's last word.
+        The address of the last word of the program.
     start : Out(1)
         A batch begins in the next cycle.
     done : Out(1)
         The last instruction of a batch is issued.
     tag : Out(tag_layout)
-        The instruction that is issued.
+        The tag of the instruction that is issued.
     """
 
     def __init__(self, config: CoreConfig):

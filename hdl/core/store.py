@@ -1,4 +1,4 @@
-"""The store: program, weights, start vector and settings, from initial contents or loaded."""
+"""The store: it holds program, weights, start vector and settings."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, wiring
@@ -13,32 +13,36 @@ __all__ = ["Store"]
 
 
 class Store(wiring.Component):
-    """Everything that is the same for all threads and all batches. Reset keeps it, as it keeps memories.
+    """Holds everything that all threads and all batches share. Reset keeps it, as it keeps memories.
 
     Latency: ``word`` and ``weight`` follow their addresses by two cycles (block RAM and its output register); what is
-    written can be read in the next cycle. A write and a read of the same address in one cycle never matter: writes come
-    only while nothing runs.
+    written can be read in the next cycle. Throughput: one word, one weight and one write in every cycle. No
+    back-pressure. A read and a write of the same address in one cycle never matter, because writes come only while
+    nothing runs.
 
     Parameters
     ----------
     config : CoreConfig
     image : Image or None
-        Initial contents; without one the settings let no batch start.
+        The initial contents; without an image the settings let no batch start.
     rom : bool
-        Never written: the write port does nothing.
+        The store is never written: the write port does nothing.
     target : Target
 
     Members
     -------
     write, item : In
-        Write ``item`` (load_layout). Of its address only the bits that the space needs count.
+        ``item`` (load_layout) is written. Only the bits of its address that the space needs count.
     pc, word : In, Out(word_layout)
+        The address of a program word, and the word two cycles later.
     k, weight : In, Out
+        The number of a weight, and the weight two cycles later.
     word_parity, weight_parity : Out(1)
-        The parity of what is read, as it was when it was written; for a core with the guard.
+        The parity that word and weight had when they were written; for a core with the guard.
     start : Out(array of width words)
+        The start vector.
     last_word, last_input, batches : Out
-        See :class:`skinny.model.machine.isa.Setting`.
+        The settings (:class:`skinny.model.machine.isa.Setting`).
     """
 
     def __init__(self, config: CoreConfig, image: Image | None, rom: bool, target: Target = TARGETS["generic"]):

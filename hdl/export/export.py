@@ -1,4 +1,4 @@
-"""Verilog of a core, with all that is needed to use it without Python."""
+"""The export: Verilog of a core, with everything that is needed to use it without Python."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 from skinny.hdl.core.core import Core
 from skinny.hdl.parallel.engine import ParallelEngine, component
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.cycles import batch_sizes
+from skinny.model.files import write_folder
+from skinny.model.machine.cycles import batch_sizes, latency
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import Op, Setting, Space, index_bits
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.lane_cycles import latency, plan
-from skinny.model.parallel.segments import EngineImage
-from skinny.model.program.storage import write_folder
+from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Array, Boolean
 
 from .testbench import bench_text
@@ -40,7 +38,7 @@ class Pins(wiring.Component):
     ----------
     core : Core or ParallelEngine
     retire : bool
-        Whether the ports ``retire`` are there, or left open as in a design that only computes.
+        The ports ``retire`` are there; otherwise they stay open, as in a design that only computes.
 
     Members
     -------
@@ -84,15 +82,15 @@ def _fields(payload: data.View) -> list[tuple[str, Value]]:
 
 
 def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
-    """The Verilog text of ``core``: the same for the same design, whenever and wherever it is written."""
+    """The Verilog text of ``core``, which is the same for the same design whenever and wherever it is written."""
     pins = core if isinstance(core, Pins) else Pins(core)
     text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)
     # Yosys guards each combinational block with a variable named after its own source line.
     return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+) ", r"initial_guard_\1 ", text)
 
 
-def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
-    """Everything that who drives the core must know, ready for JSON."""
+def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
+    """Everything that one must know to drive the core, ready for JSON."""
     config = image.config
     offsets = [0, *itertools.accumulate(config.fields.values())]
     ports = [{"name": name, "direction": "input", "bits": 1} for name in ("clk", "rst")]
@@ -112,7 +110,7 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
         "ring": {"name": config.ring.name, "word_bits": config.bits},
         "parameters": {
             **{field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "ring"},
-            **({"cores": len(image.lanes)} if isinstance(image, EngineImage) else {}),
+            **({"cores": len(image.lanes)} if len(image.lanes) > 1 else {}),
         },
         "ports": ports,
         "memory_map": [
@@ -146,35 +144,35 @@ def manifest(image: Image | EngineImage, pins: Pins) -> dict[str, Any]:
             "words": sum(map(len, image.lanes)),
         },
     }
-    if isinstance(image, EngineImage):
+    if isinstance(image.hardware, EngineConfig):
         described["engine"] = {
             "cores": len(image.lanes),
             "vectors": image.batch,
             "lane_offset": image.hardware.lane_bits,
             "lane_words": [len(lane) for lane in image.lanes],
-            "fold_settings": [
+            "combiner_settings": [
                 "batches",
-                *(f"{name}{n}" for n in range(len(image.lanes)) for name in ("sent", "folded")),
+                *(f"{name}{n}" for n in range(len(image.lanes)) for name in ("sent", "combined")),
             ],
             "meaning": "an address at load has the number of the lane above lane_offset bits; the number after the "
-            "last lane is the fold's, whose settings are listed in the order of their addresses",
+            "last lane is the combiner's, whose settings are listed in the order of their addresses",
         }
     return described
 
 
-def design_files(image: Image | EngineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
-    """Name to text of everything that is exported: the core, its manifest, listing and memory contents, and a test
-    bench that runs the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
-    program is part of the design, otherwise the design is empty and the test bench loads it."""
+def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
+    """The names and texts of all exported files: the core, its manifest, listing and memory contents, and a test bench
+    that compares with the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
+    program is part of the design; otherwise the design is empty and the test bench loads the program."""
     config = image.config
-    if isinstance(config.ring, Boolean):  # every lane of every word is compared
+    if isinstance(config.ring, Boolean):  # every slice of every word is compared
         elements = np.pad(elements, [(0, -len(elements) % config.slices), (0, 0)])
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
-    outputs = config.pack(run_image(image, elements))
+    outputs = config.pack(image.golden(elements))
     if image.self_check:  # a status word follows
-        outputs = np.column_stack([outputs, np.full(len(outputs), image.start[0])])
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].start[0])])
     sizes = batch_sizes(len(vectors), image.batch)
-    when = plan(image, sizes)
+    when = image.timetable(sizes)
     inputs, expected = [], []
     for first, size in zip(itertools.accumulate(sizes, initial=0), sizes, strict=False):
         part = slice(first, first + size)
@@ -216,9 +214,9 @@ def _hex(words: list[int], bits: int) -> str:
     return "".join(f"{word:0{digits}x}\n" for word in words)
 
 
-def export(image: Image | EngineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
-    """Write :func:`design_files` into ``folder``, which is made; returns their names. Each file is written under
-    another name and renamed, the manifest last."""
+def export(image: MachineImage, elements: Array, folder: str | Path, *, rom: bool = False) -> list[str]:
+    """Write :func:`design_files` into ``folder``, which is made if needed, and return their names. Each file is written
+    under another name and then renamed, the manifest last."""
     files = design_files(image, elements, rom=rom)
     write_folder(folder, {name: text.encode() for name, text in files.items()})
     return list(files)

@@ -146,8 +146,9 @@ LOAD_STEP = """\
 def bench_text(
     top: str, bits: int, inputs: int, results: int, cycles: int, load: tuple[int, int, int] | None = None
 ) -> str:
-    """The text of the test bench for ``inputs`` words and ``results`` words of ``bits`` bits. ``load``: address bits,
-    data bits and number of writes at the load port, unless the core has none."""
+    """The text of the test bench of module ``top``, for ``inputs`` and ``results`` words of ``bits`` bits that take
+    ``cycles`` cycles. ``load`` gives the address bits, the data bits and the number of writes at the load port; without
+    it the core has no load port."""
     fields = dict.fromkeys(("parameters", "signals", "ports", "read", "done", "step"), "")
     limit = 1000
     if load is not None:

@@ -1,1 +1,1 @@
-"""Boards: a core behind a serial line."""
+"""The link: a core behind a serial line, and the boards that carry it."""

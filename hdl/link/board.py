@@ -67,7 +67,7 @@ def _expect_clock(found: Clock, wanted: float) -> Clock:
 
 
 def line_divisor(clock: Clock, baud: int) -> int:
-    """Cycles of a bit at ``baud``."""
+    """The number of cycles that a bit takes at ``baud``. Raises :exc:`InputError` when no number is close enough."""
     divisor = round(clock.frequency / baud)
     if divisor < LEAST_DIVISOR or abs(clock.frequency / divisor / baud - 1) > TOLERANCE:
         raise InputError(f"{baud:,} baud cannot be made of a clock of {clock.frequency / 1e6:g} MHz")
@@ -112,8 +112,9 @@ def _ecp5_pll(clock: Clock, reference: Any, output: Signal, locked: Signal) -> I
 
 @dataclass(frozen=True)
 class Board:
-    """What is particular to a board. ``target`` says of whose parts the core is made, ``default`` is its clock in MHz,
-    ``pads`` whether its PLL takes the pin itself; names are those of the platform's resources."""
+    """The properties of a board. ``target`` names the parts that the core is made of, ``default`` is the clock of the
+    core in MHz, and with ``pads`` the PLL takes the clock pin itself. ``button``, ``fault`` and ``busy`` are resources
+    of the platform."""
 
     name: str
     platform: type[Platform]
@@ -171,7 +172,7 @@ BOARDS = {
 class BoardTop(Elaboratable):
     """The design of a board: a core behind its serial port, started by the lock of its clock or by its button.
 
-    ``clock`` is that of the core, ``divisor`` its cycles of a bit on the line.
+    ``clock`` is the clock of the core, ``divisor`` the number of its cycles that a bit takes on the line.
     """
 
     def __init__(self, board: Board, image: Image, clock: Clock, divisor: int):

@@ -1,4 +1,4 @@
-"""Frames on a line of bytes: only those whose check sum is right come in, all that go out have one.
+"""Frames on a line of bytes: frames come in only if their check sum is right, and frames that go out have one.
 
 The format is that of :func:`skinny.model.link.wire.frame`.
 """
@@ -17,22 +17,24 @@ CRC = CRC32_ISO_HDLC(data_width=8)
 
 
 class FrameReceiver(wiring.Component):
-    """Bytes of the line to bytes of whole, right frames.
+    """Turns the bytes of the line into the bytes of whole and right frames.
 
     A frame is kept in memory and shown at ``o`` only after its check sum was found right; its check sum is not shown.
-    Back-pressure: frames wait in ``buffer`` bytes, one more for each frame; one that finds no room is garbled. Bytes of
-    the line must come at least 4 cycles apart; ``o`` offers a byte every two cycles.
+    Latency: the first byte is at ``o`` four cycles after the end of its frame. Throughput: bytes of the line must come
+    at least 4 cycles apart; ``o`` offers a byte every two cycles. Back-pressure: frames wait in ``buffer`` bytes, one
+    byte more for each frame; a frame that finds no room is garbled.
 
     Parameters
     ----------
     buffer : int
-        Bytes of memory, a power of two.
+        The number of bytes of the memory, a power of two.
 
     Members
     -------
     data, valid, error : In
-        As from :class:`skinny.hdl.link.uart.UartReceiver`.
+        A byte of the line, as from :class:`skinny.hdl.link.uart.UartReceiver`.
     o : Out(stream of a byte and ``last``)
+        The bytes of right frames.
     garbled : Out(1)
         High for a cycle: bytes between two delimiters were no frame.
     """
@@ -121,17 +123,19 @@ class FrameReceiver(wiring.Component):
 
 
 class FrameTransmitter(wiring.Component):
-    """Bytes to a frame with its check sum, sent when it is complete.
+    """Makes a frame with its check sum of the bytes that it is given, and sends the frame when it is complete.
 
-    Bytes are taken one a cycle until ``finish``; then ``i`` is not ready until the frame is sent. There must be at
-    least ``LEAST - CHECK`` and at most ``MOST - CHECK`` of them.
+    Throughput: one byte a cycle is taken until ``finish``. Back-pressure: then ``i`` is not ready until the frame is
+    sent. A frame must have at least ``LEAST - CHECK`` and at most ``MOST - CHECK`` bytes.
 
     Members
     -------
     i : In(stream of 8 bits)
+        The bytes of a frame.
     finish : In(1)
-        The frame is complete; heeded while ``i`` is ready and not valid.
+        The frame is complete; it counts while ``i`` is ready and not valid.
     o : Out(stream of 8 bits)
+        The bytes for the line.
     """
 
     def __init__(self):

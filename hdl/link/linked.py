@@ -1,4 +1,4 @@
-"""A core behind a serial line: all of a board but its pins and its clock."""
+"""A core behind a serial line: everything of a board except its pins and its clock."""
 
 from amaranth import Module, ResetInserter
 from amaranth.lib import wiring
@@ -17,23 +17,25 @@ __all__ = ["LinkedCore"]
 class LinkedCore(wiring.Component):
     """A core that is loaded and run over a serial line.
 
+    Back-pressure: the line has none; requests wait in ``device.buffer`` bytes, and a frame that finds no room is lost.
+
     Parameters
     ----------
     device : BoardInfo
-        What the board says of itself, the configuration of the core included.
+        The description that the board gives of itself, with the configuration of the core.
     image : Image or None
-        What the core holds from the beginning.
+        The image that the core holds from the beginning.
     divisor : int
-        Cycles of a bit on the line.
+        The number of cycles that a bit takes on the line.
     target : str
-        Of the core.
+        The target of the core.
 
     Members
     -------
     rx, tx : In(1), Out(1)
         The line; ``rx`` is asynchronous.
     fault, busy : Out(1)
-        Of the core.
+        The state of the core.
     """
 
     def __init__(self, device: BoardInfo, image: Image | None, divisor: int, target: str = "generic"):

@@ -11,32 +11,38 @@ __all__ = ["Replier", "fields_layout"]
 
 
 def fields_layout(sizes) -> data.StructLayout:
-    """Fields of so many bytes, in order."""
+    """A layout of fields in order; ``sizes`` gives the number of bytes of each."""
     return data.StructLayout({name: 8 * size for name, size in sizes.items()})
 
 
 class Replier(wiring.Component):
     """Sends one reply while ``send`` is high.
 
-    Results of one reply are all faulty or all not: where that changes the reply ends. A byte every three
-    cycles or as fast as ``o`` takes them.
+    The results of one reply are all faulty or all not: where that changes the reply ends. Throughput: one byte a cycle
+    in the head, and at least one byte in three cycles after it. Back-pressure: the replier waits for ``o``.
+
+    Parameters
+    ----------
+    device : BoardInfo
+        The description that the board gives of itself.
 
     Members
     -------
     send : In(1)
-        All other inputs hold while it is high, ``start`` for a cycle before; so does it until ``sent``.
+        Send a reply. It stays high until ``sent``; all other inputs keep their values meanwhile, and ``start`` has its
+        value one cycle earlier.
     sent : Out(1)
         The reply is complete.
     head : In(fields of a reply)
-        Bit ``FAULTY`` of its flags is set here.
+        The fields of the reply; the replier sets bit ``FAULTY`` of the flags.
     describe, seal : In
-        The payload is the seal and the text of ``device``, no results.
+        The payload is the seal and the text of ``device`` instead of results.
     start, count : In
         The payload is that many results from that position on.
     position, word : Out, In
-        To and from :class:`skinny.hdl.link.retain.RetainedResults`.
+        A result is read from :class:`skinny.hdl.link.retain.RetainedResults`.
     o : Out(stream of 8 bits), finish : Out(1)
-        For :class:`skinny.hdl.link.frames.FrameTransmitter`.
+        The bytes and the end of the reply, for :class:`skinny.hdl.link.frames.FrameTransmitter`.
     """
 
     def __init__(self, device: BoardInfo):

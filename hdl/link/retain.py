@@ -1,4 +1,4 @@
-"""Results that wait until the host has them."""
+"""Retained results: they wait here until the host has them."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -9,27 +9,36 @@ from skinny.model.machine.isa import CoreConfig
 
 __all__ = ["RetainedResults"]
 
-#: Bits of a position, so that those of ``depth`` words in flight are told apart with ease.
+#: The number of bits of a position, enough to tell the positions of ``depth`` words apart.
 POSITION = 16
 
 
 class RetainedResults(wiring.Component):
-    """The last ``depth`` results, each under its position: the number of results before it since ``clear``, mod 2^16.
+    """Keeps up to ``depth`` results. The position of a result is the number of results before it since ``clear``, mod
+    2^16.
 
-    Back-pressure: ``i`` is not ready while ``depth`` results wait to be freed.
+    Latency: a result that was taken can be read from the next cycle on. Throughput: one result a cycle. Back-pressure:
+    ``i`` is not ready while ``depth`` results wait to be freed.
+
+    Parameters
+    ----------
+    config : CoreConfig
+    depth : int
+        The number of results that have room, a power of two.
 
     Members
     -------
     i : In(stream of result_layout)
+        The results of the core.
     clear : In(1)
         Forget all; positions begin at zero.
     free, upto : In
-        Results before position ``upto`` are not needed any more. A position that is not among those that are kept
-        means nothing: it is older than what was said before. Heeded in the next cycle.
+        Results before position ``upto`` are not needed any more; they are freed two cycles later. A position that is
+        not among those that are kept means nothing: it is older than what was said before.
     first, end : Out(16)
-        Positions of the oldest result that is kept and of the next that will come.
+        The positions of the oldest result that is kept and of the next result that will come.
     position, word : In, Out
-        A result, two cycles later (block RAM and its output register).
+        The position of a result, and the result two cycles later (block RAM and its output register).
     """
 
     def __init__(self, config: CoreConfig, depth: int):
@@ -51,7 +60,7 @@ class RetainedResults(wiring.Component):
         )
 
     def elaborate(self, platform):
-        # The count is a register, so that `ready` is quick; for that a request to free is heeded a cycle later.
+        # The count is a register, so that `ready` is quick; therefore results are freed a cycle after the request.
         m = Module()
         m.submodules.memory = memory = Memory(shape=self.word.shape(), depth=self.depth, init=[])
         write = memory.write_port()

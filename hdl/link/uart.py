@@ -17,7 +17,7 @@ def _expect_divisor(divisor: int) -> None:
 
 
 class UartReceiver(wiring.Component):
-    """Bytes from a line.
+    """Receives bytes from a line.
 
     A start bit must still be low in its middle; every bit is sampled in its middle, in steps of ``divisor`` cycles from
     the edge of the start bit, so the sender's clock may be off by 3 % (divisor 24; 4 % for 100). The next start bit is
@@ -26,14 +26,14 @@ class UartReceiver(wiring.Component):
     Parameters
     ----------
     divisor : int
-        Cycles of a bit.
+        The number of cycles that a bit takes.
 
     Members
     -------
     rx : In(1)
         The line; asynchronous.
     data, valid : Out
-        A byte.
+        A byte that was received.
     error : Out(1)
         With ``valid``: the stop bit was low. No byte is looked for before the line is high again.
     """
@@ -74,12 +74,20 @@ class UartReceiver(wiring.Component):
 
 
 class UartTransmitter(wiring.Component):
-    """Bytes to a line. A byte takes ten bits of ``divisor`` cycles; the next is taken in the last of them, so that
-    bytes follow without a gap.
+    """Sends bytes on a line.
+
+    Throughput: a byte takes ten bits of ``divisor`` cycles. Back-pressure: ``i`` is ready in the last of these cycles,
+    so that bytes follow each other without a gap.
+
+    Parameters
+    ----------
+    divisor : int
+        The number of cycles that a bit takes.
 
     Members
     -------
     i : In(stream of 8 bits)
+        The bytes.
     tx : Out(1)
         The line; high when idle.
     """

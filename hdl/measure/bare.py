@@ -1,4 +1,4 @@
-"""A bare multiply-accumulate: what the core is compared with. Nothing that multiplies and adds can be faster."""
+"""A bare multiply-accumulate, with which the core is compared: nothing that multiplies and adds can be faster."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -11,24 +11,27 @@ __all__ = ["Bare"]
 
 
 class Bare(wiring.Component):
-    """``sum <- sum + a·b`` in every cycle, products cut to the word but not rounded, with a register behind the
-    operands and one behind the product.
+    """Computes ``sum <- sum + a·b`` in every cycle; products are cut to the word but not rounded.
+
+    Latency: three cycles, a register each behind the operands, the product and the sum; two more with ``words``.
+    Throughput: one product a cycle. No back-pressure.
 
     Parameters
     ----------
     ring : FixedPoint
     words : int or None
-        Both operands are read from block RAM of so many words, registered there; otherwise they are ports.
+        Both operands are read from block RAM of so many words, through its output register; without it they are ports.
     target : str
-        Whose memory and multiplier (:data:`skinny.hdl.parts.target.TARGETS`).
+        The name of the memory and the multiplier (:data:`skinny.hdl.parts.target.TARGETS`).
 
     Members
     -------
     a, b : In
         The operands or, with ``words``, their addresses.
     write, write_addr, write_data : In
-        With ``words``: what is written to both memories.
+        A word that is written to both memories; only with ``words``.
     sum : Out(ring.bits)
+        The running sum. Reset does not clear it.
     """
 
     def __init__(self, ring: FixedPoint, words: int | None = None, target: str = "generic"):

@@ -1,26 +1,28 @@
-"""A scan-register harness: any component behind four pins, to be placed and routed on its own."""
+"""The scan wrapper: any component behind four pins, so that it can be placed, routed and measured on its own."""
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Harness"]
+__all__ = ["ScanWrapper"]
 
 
-class Harness(wiring.Component):
-    """``core`` with every input from a shift register and every output captured and folded into one pin.
+class ScanWrapper(wiring.Component):
+    """``core`` with every input from a shift register and every output captured and mixed into one pin.
 
-    Paths from and to the pins thus begin and end in registers beside the logic, and no output is optimised away.
-    Ports named ``retire``, if there are any, stay open: they serve simulation and cost nothing then.
+    So paths from and to the pins begin and end in registers beside the logic, and no output is optimised away. Ports
+    named ``retire``, if there are any, stay open: they serve simulation and cost nothing then. Latency: an output of
+    the core reaches ``q`` two cycles later at the earliest. No back-pressure.
 
     Parameters
     ----------
     core : wiring.Component
+        The component that is measured.
 
     Members
     -------
     d : In(1)
-        Shifted into the inputs, a bit a cycle.
+        Is shifted into the inputs, a bit a cycle.
     q : Out(1)
         A signature of all outputs of all cycles.
     """
@@ -32,7 +34,8 @@ class Harness(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.core = self.core
-        inputs, outputs = [], []
+        inputs: list[Value] = []
+        outputs: list[Value] = []
         for path, member, port in self.core.signature.flatten(self.core):
             if not path[0].startswith("retire"):
                 (inputs if member.flow is In else outputs).append(Value.cast(port))

@@ -1,4 +1,4 @@
-"""The fold: vector times matrix, lane after lane."""
+"""The combiner: it multiplies vector and matrix, lane after lane."""
 
 from amaranth import Array, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -7,28 +7,35 @@ from skinny.hdl.core.layout import result_layout
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import index_bits
-from skinny.model.parallel.lane_cycles import fold_stages
+from skinny.model.parallel.lane_cycles import combine_stages
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Boolean, PrimeField
 
-__all__ = ["Fold"]
+__all__ = ["Combiner"]
 
 
-class Fold(wiring.Component):
+class Combiner(wiring.Component):
     """Reads the columns that the lanes send and makes the engine's results of them
     (:mod:`skinny.model.parallel.combine`).
 
-    Of every batch lane 0 is read first. Its words, one a vector, are results or entries of the vector that goes to lane
-    1. A column of another lane has ``width`` words a vector: their products with the vector are added up, or the first
-    of them is copied. Throughput a word a cycle, but the first word of a lane is read when all values of the lane
-    before are in the vector. Latency from a column's last word to its value: ``fold_stages + 2``. Back-pressure: lanes
-    wait; a batch is begun only with ``room``, what was read is never stopped.
+    Lane 0 of every batch is read first. Its words, one for each vector, are results or entries of the vector that goes
+    to lane 1. A column of another lane has ``width`` words for each vector: their products with the vector are added
+    up, or the first of them is copied.
+
+    Throughput: a word a cycle, but the first word of a lane is read only when all values of the lane before it are in
+    the vector. Latency from the last word of a column to its value: ``combine_stages + 2`` cycles. Back-pressure: lanes
+    wait; a batch is begun only while ``room`` is high, and what was read is never stopped.
+
+    Parameters
+    ----------
+    config : EngineConfig
+    target : Target
 
     Members
     -------
     lanes : In(streams of result_layout)
-        ``last`` ends a lane's part of a batch.
-    sent, folded : In, for each lane
+        The results of each lane; ``last`` ends a lane's part of a batch.
+    sent, combined : In, for each lane
         How many of its columns are results, and how many depend on the vector.
     count : In
         The last vector of the batch that is read.
@@ -37,7 +44,7 @@ class Fold(wiring.Component):
     begin, done : Out(1)
         The first, the last word of a batch is read.
     push, word : Out
-        A result.
+        A result of the engine.
     live : Out(1)
         A batch is being read, or values are on their way.
     """
@@ -49,7 +56,7 @@ class Fold(wiring.Component):
             {
                 "lanes": In(stream.Signature(result_layout(config.core))).array(config.cores),
                 "sent": In(config.column_bits).array(config.cores),
-                "folded": In(config.column_bits).array(config.cores),
+                "combined": In(config.column_bits).array(config.cores),
                 "count": In(index_bits(config.vectors)),
                 "room": In(1),
                 "begin": Out(1),
@@ -61,8 +68,8 @@ class Fold(wiring.Component):
         )
 
     def elaborate(self, platform):
-        # Stage 0: a word is read and its factor chosen. 1: operands. Then the multiplier, whose last register holds the
-        # product; it is added to the sum, and in the last stage the sum is a value.
+        # In stage 0 a word is read and its factor chosen, in stage 1 both are operands. Then comes the multiplier. Its
+        # last register holds the product, which is added to the sum; in the last stage the sum is a value.
         m = Module()
         config, core = self.config, self.config.core
         lane = Signal(index_bits(config.cores))
@@ -71,7 +78,7 @@ class Fold(wiring.Component):
         unit = Signal(index_bits(core.width))
         register = Signal(index_bits(core.width))
         fresh = Signal(init=1)
-        # The vectors that are multiplied, and the ones in the making.
+        # The vectors that are multiplied, and the vectors of the next lane, which are being made.
         entries, coming = (
             [
                 [Signal(core.bits, reset_less=True, name=f"{name}{n}_{r}") for r in range(core.width)]
@@ -84,8 +91,8 @@ class Fold(wiring.Component):
         offered = Array(self.lanes[n].valid for n in range(config.cores))[lane]
         word = Array(self.lanes[n].payload for n in range(config.cores))[lane]
         take, first_lane, last_lane = Signal(), Signal(), Signal()
-        column_end, lane_end, is_sent, is_folded = Signal(), Signal(), Signal(), Signal()
-        flight = Signal(fold_stages(core) + 2)
+        column_end, lane_end, is_sent, is_combined = Signal(), Signal(), Signal(), Signal()
+        flight = Signal(combine_stages(core) + 2)
         m.d.comb += [
             first_lane.eq(lane == 0),
             last_lane.eq(lane == config.cores - 1),
@@ -93,7 +100,7 @@ class Fold(wiring.Component):
             column_end.eq(first_lane | (unit == core.width - 1)),
             lane_end.eq(take & word.last),
             is_sent.eq(column < Array(self.sent[n] for n in range(config.cores))[lane]),
-            is_folded.eq(column < Array(self.folded[n] for n in range(config.cores))[lane]),
+            is_combined.eq(column < Array(self.combined[n] for n in range(config.cores))[lane]),
             self.begin.eq(take & fresh & first_lane),
             self.done.eq(lane_end & last_lane),
             self.live.eq(flight.any() | ~fresh | ~first_lane),
@@ -109,7 +116,7 @@ class Fold(wiring.Component):
         with m.If(lane_end):
             m.d.sync += [fresh.eq(1), column.eq(0), register.eq(0), lane.eq(Mux(last_lane, 0, lane + 1))]
 
-        # Whether a fault was met sticks to the vector until the next batch.
+        # A fault that was met stays with its vector until the next batch.
         stained = Signal()
         m.d.comb += stained.eq(word.fault | (stains.bit_select(vector, 1) & ~(first_lane & (column == 0))))
         with m.If(take):
@@ -136,10 +143,10 @@ class Fold(wiring.Component):
         one, sign = config.unit
         known = Array(Array(entry for entry in row) for row in entries)[vector][unit]
         a, b = Signal(core.bits, reset_less=True), Signal(core.bits, reset_less=True)
-        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, fold_stages(core), self.target.multiplier)
+        m.submodules.arithmetic = unit_ = Arithmetic(core.ring, core.bits, combine_stages(core), self.target.multiplier)
         total = Signal(core.bits, reset_less=True)
         m.d.sync += [
-            a.eq(Mux(is_folded, known, Mux(unit == 0, one, 0))),
+            a.eq(Mux(is_combined, known, Mux(unit == 0, one, 0))),
             b.eq(word.data),
         ]
         with m.If(flight[-2]):
@@ -164,7 +171,7 @@ class Fold(wiring.Component):
 
 
 def _added(ring, a, b):
-    """The sum in ``ring``."""
+    """The sum of two hardware words in ``ring``."""
     match ring:
         case PrimeField(p):
             total = a + b

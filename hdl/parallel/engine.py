@@ -1,5 +1,6 @@
 """The parallel engine: several cores, a segment of the program each, for one inference in a fraction of the time."""
 
+from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_
 
@@ -11,57 +12,59 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.core.layout import RetireSignature, input_layout, load_layout, result_layout, retire_port
 from skinny.hdl.core.results import ResultFIFO
 from skinny.hdl.parts.target import TARGETS
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, index_bits
+from skinny.model.machine.image import Hardware, MachineImage
+from skinny.model.machine.isa import MOST_BATCHES, index_bits
 from skinny.model.parallel.segments import EngineConfig, EngineImage
 
-from .combiner import Fold
+from .combiner import Combiner
 
 __all__ = ["ParallelEngine", "component"]
 
 
 def component(
-    config: CoreConfig | EngineConfig,
-    image: Image | EngineImage | None = None,
+    config: Hardware,
+    image: MachineImage | None = None,
     *,
     rom: bool = False,
     target: str = "generic",
 ) -> "Core | ParallelEngine":
-    """The core or the engine of ``config``."""
-    return (ParallelEngine if isinstance(config, EngineConfig) else Core)(config, image, rom=rom, target=target)
+    """The hardware of ``config``: a core, or an engine for the configuration of an engine."""
+    make: Callable[..., Core | ParallelEngine] = ParallelEngine if isinstance(config, EngineConfig) else Core
+    return make(config, image, rom=rom, target=target)
 
 
 class ParallelEngine(wiring.Component):
     """Runs one program on vector after vector, each on all lanes at once.
 
-    Every lane keeps the whole input vector and runs its own segment of the program, all beginning in the same cycle.
-    Then the fold puts together what they found (:mod:`skinny.model.parallel.segments`), while the next batch runs. A
-    batch takes as long as the longest lane, ``words · T`` cycles, a constant, and the fold's ``w²`` cycles and a few
-    more for each lane; ``skinny.model.parallel.lane_cycles`` is the normative timing. Batches follow each other without
-    a gap unless the fold takes longer than the lanes.
+    Every lane keeps the whole input vector and runs its own segment of the program; all lanes begin in the same cycle.
+    Then the combiner puts together what they found (:mod:`skinny.model.parallel.segments`), while the next batch runs.
+
+    Latency: a batch takes as long as the longest lane (``words · T`` cycles), a constant, and for each lane the ``w²``
+    cycles of the combiner and a few more; ``skinny.model.parallel.lane_cycles`` is the normative timing. Throughput:
+    batches follow each other without a gap unless the combiner takes longer than the lanes.
 
     Ports and back-pressure are those of :class:`skinny.hdl.core.core.Core`, except: a batch has at most ``T // w``
     vectors; an address at ``load`` has the lane's number above the address in the lane, the number after the last lane
-    stands for the fold's settings (``EngineImage.settings``); ``load`` waits until the fold is done, too.
+    stands for the combiner's settings (``EngineImage.settings``); ``load`` waits until the combiner is done, too.
 
     Parameters
     ----------
     config : EngineConfig
     image : EngineImage or None
-        Initial contents of the memories and settings.
+        The initial contents of memories and settings.
     rom : bool
-        The image is all the engine ever holds; there is no port ``load``.
+        The image is all that the engine ever holds; there is no port ``load``.
     target : str
-        As that of a core.
+        The target of the lanes, as for a core.
 
     Members
     -------
     i, o, load, fault
-        As those of a core.
+        The same ports as those of a core.
     retire, retire1, … : Out(RetireSignature)
-        What each lane completes.
+        The instruction that each lane completes.
     busy : Out(1)
-        A lane or the fold is at work, or results of lanes wait for the fold; ``load`` is ready while it is low.
+        A lane or the combiner is at work, or results of lanes wait for the combiner; ``load`` is ready while it is low.
 
     Raises
     ------
@@ -101,12 +104,12 @@ class ParallelEngine(wiring.Component):
         config = self.config
         lanes = []
         for number in range(config.cores):
-            image = self.image and self.image.lanes[number]
+            image = None if self.image is None else self.image.lanes[number]
             lane = Core(config.core, image, rom=self.rom, target=self.target_name, lane=config.lane(number))
             m.submodules[f"lane{number}"] = lane
             connect(m, lane.retire, flipped(getattr(self, retire_port(number))))
             lanes.append(lane)
-        m.submodules.fold = fold = Fold(config, self.target)
+        m.submodules.combiner = combiner = Combiner(config, self.target)
         m.submodules.results = results = ResultFIFO(config.core, self.target)
         connect(m, results.o, flipped(self.o))
 
@@ -115,26 +118,26 @@ class ParallelEngine(wiring.Component):
         m.d.comb += [
             self.i.ready.eq(reduce(and_, (lane.i.ready for lane in lanes))),
             start.eq(reduce(and_, (lane.able for lane in lanes)) & ~hold),
-            results.push.eq(fold.push),
-            results.word.eq(fold.word),
-            self.busy.eq(fold.live | ~reduce(and_, (lane.drained for lane in lanes))),
+            results.push.eq(combiner.push),
+            results.word.eq(combiner.word),
+            self.busy.eq(combiner.live | ~reduce(and_, (lane.drained for lane in lanes))),
         ]
         for number, lane in enumerate(lanes):
             m.d.comb += [
                 lane.i.payload.eq(self.i.payload),
                 lane.i.valid.eq(self.i.valid & self.i.ready),
                 lane.hold.eq(~start),
-                fold.lanes[number].payload.eq(lane.o.payload),
-                fold.lanes[number].valid.eq(lane.o.valid),
-                lane.o.ready.eq(fold.lanes[number].ready),
+                combiner.lanes[number].payload.eq(lane.o.payload),
+                combiner.lanes[number].valid.eq(lane.o.valid),
+                lane.o.ready.eq(combiner.lanes[number].ready),
             ]
         if config.vectors > 1:
-            m.submodules.counts = counts = SyncFIFOBuffered(width=len(fold.count), depth=MOST_BATCHES)
+            m.submodules.counts = counts = SyncFIFOBuffered(width=len(combiner.count), depth=MOST_BATCHES)
             m.d.comb += [
                 counts.w_data.eq(lanes[0].count),
                 counts.w_en.eq(start),
-                fold.count.eq(counts.r_data),
-                counts.r_en.eq(fold.done),
+                combiner.count.eq(counts.r_data),
+                counts.r_en.eq(combiner.done),
             ]
 
         values = self.image.settings if self.image else [0] * (1 + 2 * config.cores)
@@ -143,14 +146,14 @@ class ParallelEngine(wiring.Component):
             Signal(bits, init=value, reset_less=True, name=f"setting{address}")
             for address, (bits, value) in enumerate(zip(widths, values, strict=True))
         ]
-        batches, sent, folded = settings[0], settings[1::2], settings[2::2]
+        batches, sent, combined = settings[0], settings[1::2], settings[2::2]
         waiting = Signal(len(batches))
-        m.d.comb += fold.room.eq((waiting != batches) & ~results.old)
-        m.d.comb += [fold.sent[number].eq(value) for number, value in enumerate(sent)]
-        m.d.comb += [fold.folded[number].eq(value) for number, value in enumerate(folded)]
-        with m.If(fold.begin & ~results.taken):
+        m.d.comb += combiner.room.eq((waiting != batches) & ~results.old)
+        m.d.comb += [combiner.sent[number].eq(value) for number, value in enumerate(sent)]
+        m.d.comb += [combiner.combined[number].eq(value) for number, value in enumerate(combined)]
+        with m.If(combiner.begin & ~results.taken):
             m.d.sync += waiting.eq(waiting + 1)
-        with m.Elif(~fold.begin & results.taken):
+        with m.Elif(~combiner.begin & results.taken):
             m.d.sync += waiting.eq(waiting - 1)
 
         write = Signal()

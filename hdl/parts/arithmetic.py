@@ -1,5 +1,8 @@
 """Multiply-add in a ring, created from the ring's own parameters object."""
 
+from collections.abc import Callable
+from typing import Any
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,7 +16,7 @@ Wires = dict[str, Value]
 
 
 def registers_after(steps: int, stages: int) -> list[int]:
-    """How many registers follow each of ``steps`` steps in a pipeline of ``stages``.
+    """The number of registers that follow each of ``steps`` steps in a pipeline of ``stages`` stages.
 
     Step 0 gives the operands, 1 multiplies. First the product is registered, then the operands, then the result, then
     what is between; stages that nothing needs delay the result.
@@ -28,24 +31,26 @@ def registers_after(steps: int, stages: int) -> list[int]:
 class Arithmetic(wiring.Component):
     """``o = acc ± a·b`` with the products and sums of ``ring``.
 
-    Latency ``stages`` cycles (0: combinational), throughput one a cycle, no back-pressure; registers have neither reset
-    nor enable, so that they fit a multiplier block. All ports are hardware words (see :mod:`skinny.model.machine.isa`).
+    Latency: ``stages`` cycles (0: combinational). Throughput: one result a cycle. No back-pressure. Registers have
+    neither reset nor enable, so that they fit a multiplier block. All ports are hardware words (see
+    :mod:`skinny.model.machine.isa`).
 
     Parameters
     ----------
     ring : Modular, FixedPoint, PrimeField or Boolean
     bits : int
-        Bits of a word: ``ring.bits``, or any number of lanes for ``Boolean``.
+        The number of bits of a word: ``ring.bits``, or any number of slices for ``Boolean``.
     stages : int
     multiplier : type of Multiplier
-        What multiplies, except for ``Boolean``.
+        The component that multiplies, except for ``Boolean``.
 
     Members
     -------
     a, b, acc : In(bits)
     neg : In(1)
-        Subtract the product.
+        The product is subtracted.
     o : Out(bits)
+        The result.
 
     Raises
     ------
@@ -58,7 +63,7 @@ class Arithmetic(wiring.Component):
             raise ValueError(f"the ring must be one with hardware, not {ring!r}")
         if stages < 0:
             raise ValueError(f"the number of stages must be at least 0, not {stages!r}")
-        self.ring = ring
+        self.ring: Any = ring  # only some rings have a modulus, a fraction
         self.bits = bits
         self.stages = stages
         self.multiplier = multiplier
@@ -67,6 +72,7 @@ class Arithmetic(wiring.Component):
     def elaborate(self, platform):
         # A ring is a multiplication and a list of steps from wires to wires; the registers go between them.
         m = Module()
+        steps: list[Callable[..., Wires]]
         match self.ring:
             case Modular() | FixedPoint():
                 steps = [self._negate_binary, self._add_binary]
@@ -151,7 +157,7 @@ class Arithmetic(wiring.Component):
         less = value - self.ring.p
         return Mux(less[-1], value, less[:-1])
 
-    # GF(2), a lane a bit: minus is plus.
+    # GF(2), a slice in each bit: minus is plus.
 
     def _add_boolean(self, product: Value, acc: Value, neg: Value) -> Wires:
         return {"o": product ^ acc}

@@ -4,6 +4,8 @@ Inference leaves those registers unused and puts others beside the cells, which 
 of an unregistered block RAM (5.8 ns). ``ecp5_cells.v`` holds models of the cells for simulation.
 """
 
+from typing import Any
+
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
 
 from .generic import BlockRAM, Multiplier
@@ -16,8 +18,8 @@ ROWS = 1024
 
 
 class ECP5BlockRAM(BlockRAM):
-    """``DP16KD`` side by side, port A writing and port B reading through its output register. Deeper memories than one
-    of them has words are inferred."""
+    """A memory of ``DP16KD`` blocks side by side; port A writes, port B reads through its output register. A memory
+    that is deeper than one block is inferred."""
 
     def elaborate(self, platform):
         width = next((width for width, words in SHAPES.items() if self.depth <= words), None)
@@ -66,14 +68,14 @@ class ECP5BlockRAM(BlockRAM):
         )
 
 
-def _bits(port: str, value) -> dict:
-    """A port of single wires."""
+def _bits(port: str, value: Any) -> dict[str, Any]:
+    """The wires of ``value``, each under the name of ``port`` with its number."""
     return {f"{port}{n}": bit for n, bit in enumerate(value)}
 
 
 def _rows(words: list[int], width: int) -> list[int]:
-    """The contents of a block as rows of 18 bits. Words of 9 and 18 bits fill them; smaller ones leave bit 8 of each
-    half, the parity, empty."""
+    """The contents of a block as rows of 18 bits. Words of 9 and 18 bits fill the rows; smaller words leave bit 8 of
+    each half, the parity, empty."""
     step = 16 // width if width < 9 else 18 // width
     rows = [0] * ROWS
     for at, word in enumerate(words):
@@ -83,8 +85,8 @@ def _rows(words: list[int], width: int) -> list[int]:
 
 
 class ECP5Multiplier(Multiplier):
-    """One ``MULT18X18D`` for operands up to 18 bits, with as many of its registers as the ring of threads has; wider
-    products are inferred."""
+    """One ``MULT18X18D`` for operands of up to 18 bits, which uses as many of its registers as the pipeline needs;
+    wider products are inferred."""
 
     def elaborate(self, platform):
         if self.bits > 18:

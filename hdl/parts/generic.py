@@ -1,4 +1,4 @@
-"""Memory and multiplier, the two parts that a device has ready-made; here those that any synthesis infers."""
+"""Memory and multiplier, the two parts that a device has ready-made, in a form that any synthesis infers."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -10,28 +10,31 @@ __all__ = ["BlockRAM", "Multiplier"]
 
 
 class BlockRAM(wiring.Component):
-    """``depth`` words of ``bits`` bits; one port reads, one writes.
+    """A memory of ``depth`` words of ``bits`` bits; one port reads, the other one writes.
 
     Latency: a word is at ``data`` two cycles after its address, one for the block RAM and one for its output register.
-    Throughput a word a cycle. What is written can be read from the next cycle on; **what is read in the cycle in which
-    it is written is undefined**, so whoever uses the memory makes sure that it never matters (``tests/hdl/
-    test_collisions.py`` proves it of the core).
+    Throughput: one word a cycle. No back-pressure. What is written can be read from the next cycle on; **what is read
+    in the cycle in which it is written is undefined**, so whoever uses the memory makes sure that it never matters
+    (``tests/hdl/core/test_collisions.py`` proves it for the core).
 
     Parameters
     ----------
     bits, depth : int
     init : list of int
-        Initial contents; the rest is zero.
+        The initial contents; the rest is zero.
 
     Members
     -------
     addr : In
+        The address that is read.
     fetch : In(1)
         The word at ``addr`` is read; otherwise what was read stays.
     take : In(1)
         What was read goes to ``data``; otherwise ``data`` stays. Only together with ``fetch``.
     data : Out(bits)
+        The word that was read.
     write, write_addr, write_data : In
+        ``write_data`` is written at ``write_addr``.
     """
 
     def __init__(self, bits: int, depth: int, init: list[int]):
@@ -73,17 +76,17 @@ class BlockRAM(wiring.Component):
 
 
 class Multiplier(wiring.Component):
-    """``product = a·b``, both of ``bits`` bits, signed or not.
+    """Computes ``product = a·b``; both operands have ``bits`` bits, signed or not.
 
-    Latency ``operands + product`` cycles, throughput one a cycle; registers have neither reset nor enable, so that they
-    fit a multiplier block.
+    Latency: ``operand_registers + product_registers`` cycles. Throughput: one product a cycle. No back-pressure.
+    Registers have neither reset nor enable, so that they fit a multiplier block.
 
     Parameters
     ----------
     bits : int
     signed : bool
     operand_registers, product_registers : int
-        0 or 1 each.
+        The number of registers behind the operands and behind the product, 0 or 1 each.
 
     Members
     -------

@@ -1,4 +1,5 @@
-"""Targets: which memory and which multiplier a core is made of. Nothing else differs, least of all the timing."""
+"""Targets: a target names the memory and the multiplier that a core is made of. Nothing else differs, least of all the
+timing."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,18 +11,19 @@ __all__ = ["TARGETS", "Target"]
 
 
 class Target(NamedTuple):
-    """``cells``: the file beside this one with simulation models of the cells that are instantiated, if any."""
+    """The parts that a core is made of. ``cells`` is the file beside this one with simulation models of the cells that
+    are instantiated, if there are any."""
 
     memory: type[BlockRAM] = BlockRAM
     multiplier: type[Multiplier] = Multiplier
     cells: str | None = None
 
     def models(self) -> str:
-        """Verilog of the cells, for simulation only: synthesis has its own."""
+        """The Verilog of the cells, for simulation only: synthesis has its own."""
         return (Path(__file__).parent / self.cells).read_text() if self.cells else ""
 
 
-#: ``generic`` infers both on any device.
+#: The targets by name; ``generic`` infers both parts on any device.
 TARGETS = {
     "generic": Target(),
     "ecp5": Target(ECP5BlockRAM, ECP5Multiplier, "ecp5_cells.v"),

@@ -1,1 +1,1 @@
-"""Bounds: what values and errors of a program in fixed point can be."""
+"""Bounds of the values and of the errors of a program in fixed point."""

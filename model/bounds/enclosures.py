@@ -15,11 +15,13 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UNIT", "Algebra", "Polynomial"]
+__all__ = ["TINY", "UNIT", "Algebra", "Enclosure"]
 
 #: A generous relative bound of the rounding of a few float operations (one rounds by at most 2^-53).
 UNIT = 2.0**-50
-#: Into how many pieces each variable's range is cut, as far as terms times cells allow.
+#: Coefficients below this are added to the slop, so that the others never underflow when they are multiplied.
+TINY = 1e-200
+#: The range of each variable is cut into so many pieces, or into fewer when terms times cells exceed the work.
 _MOST_PIECES, _CELL_WORK = 8, 40_000_000
 _NOISE = 40
 _MONOMIAL = (1 << _NOISE) - 1
@@ -33,8 +35,8 @@ class Algebra:
         self._numbers: dict[tuple[int, ...], int] = {(): 0}
         self._multiples: list[dict[int, int]] = [{}]
         self._noises = 0
-        #: How many polynomials were replaced by a symbol.
-        self.folds = 0
+        #: How many enclosures were replaced by a single symbol.
+        self.collapses = 0
         #: Monomials other than one that are never negative: every exponent is even.
         self.squares: set[int] = set()
 
@@ -84,13 +86,13 @@ class Algebra:
             key += multiple - monomial + noise
             out[key] = out.get(key, 0.0) + factor * c
 
-    def folded(self, low: float, high: float, noise: bool) -> Polynomial:
-        """``middle + radius · symbol``, a new noise or variable, so that all of [low, high] is enclosed."""
-        self.folds += 1
+    def collapsed(self, low: float, high: float, noise: bool) -> Enclosure:
+        """An enclosure of all of [low, high], ``middle + radius · symbol``, whose symbol is a new noise or variable."""
+        self.collapses += 1
         middle = (low + high) / 2
         radius = max(high - middle, middle - low) + UNIT * (abs(low) + abs(high))
         symbol = self.noise() if noise else self._multiply(0, self.variable())
-        return self.polynomial({key: c for key, c in ((0, middle), (symbol, radius)) if c})
+        return self.enclosure({key: c for key, c in ((0, middle), (symbol, radius)) if c})
 
     def without_noise(self, terms: dict[int, float]) -> tuple[dict[int, float], float]:
         """The terms that have no noise, and a bound of the sum of the others."""
@@ -99,15 +101,15 @@ class Algebra:
             return pure, 0.0
         return pure, sum(abs(c) for key, c in terms.items() if key > _MONOMIAL) * (1 + len(terms) * UNIT)
 
-    def polynomial(self, terms: dict[int, float]) -> Polynomial:
-        """The polynomial of exactly these terms."""
+    def enclosure(self, terms: dict[int, float]) -> Enclosure:
+        """The enclosure of exactly these terms, without slop."""
         low = high = norm = 0.0
         for key, c in terms.items():
             norm += abs(c)
             least, most = self._range(key, c)
             low += least
             high += most
-        return Polynomial(terms, low, high, len(terms) * UNIT * norm)
+        return Enclosure(terms, low, high, len(terms) * UNIT * norm)
 
     def _range(self, key: int, c: float) -> tuple[float, float]:
         if key == 0:
@@ -116,14 +118,14 @@ class Algebra:
             return (0.0, c) if c > 0 else (c, 0.0)
         return -abs(c), abs(c)
 
-    def joint_size(self, polynomial: Polynomial) -> float:
-        """A bound of the absolute value that is tighter than :meth:`Polynomial.size`, by a pass over the terms.
+    def joint_size(self, enclosure: Enclosure) -> float:
+        """A bound of the absolute value that is tighter than :meth:`Enclosure.size`, by a pass over the terms.
 
         The range of each noise's whole coefficient is taken: ``(1 - x²)·n`` is at most 1, where term by term it would
         be 2. When the terms are few, the box is also cut into cells, since the coefficients of different noises are
         not all largest at the same place.
         """
-        terms = sorted(polynomial.terms.items())
+        terms = sorted(enclosure.terms.items())
         monomials = sorted({key & _MONOMIAL for key, _ in terms})
         variables = sorted({variable for monomial in monomials for variable in self._monomials[monomial]})
         pieces = _MOST_PIECES
@@ -132,7 +134,7 @@ class Algebra:
         size = self._size_by_noise(terms) if pieces == 1 else self._size_in_cells(terms, monomials, variables, pieces)
         # Sums, powers and the ends of the cells are rounded.
         degree = max((len(self._monomials[monomial]) for monomial in monomials), default=0)
-        return size + polynomial.slop + (len(terms) + 4 * degree) * UNIT * polynomial.norm()
+        return size + enclosure.slop + (len(terms) + 4 * degree) * UNIT * enclosure.norm()
 
     def _size_by_noise(self, terms: list[tuple[int, float]]) -> float:
         ranges: dict[int, tuple[float, float]] = {}
@@ -145,7 +147,7 @@ class Algebra:
     def _size_in_cells(
         self, terms: list[tuple[int, float]], monomials: list[int], variables: list[int], pieces: int
     ) -> float:
-        """The largest over the cells of the sum over the noises; ``terms`` are sorted."""
+        """The sum over the noises in the cell where it is largest; ``terms`` are sorted."""
         cells = pieces ** len(variables)
         lower = {
             variable: 2 * (np.arange(cells) // pieces**place % pieces) / pieces - 1
@@ -173,8 +175,8 @@ class Algebra:
         return float(total.max(initial=0.0))
 
 
-class Polynomial:
-    """A function of the symbols: ``Σ c·m``, known up to ``± slop``.
+class Enclosure:
+    """A polynomial of the symbols, ``Σ c·m``, known up to ``± slop``: it surely contains the value that it stands for.
 
     ``low`` and ``high`` are running sums of the terms' ranges, themselves known up to ``± blur``.
     """
@@ -184,8 +186,8 @@ class Polynomial:
     def __init__(self, terms: dict[int, float], low: float = 0.0, high: float = 0.0, blur: float = 0.0) -> None:
         self.terms, self.low, self.high, self.blur, self.slop = terms, low, high, blur, 0.0
 
-    def add(self, other: Polynomial, sign: int, squares: set[int]) -> None:
-        """Add or take away ``other``, which has no slop."""
+    def add(self, other: Enclosure, sign: int, squares: set[int]) -> None:
+        """Add ``other``, which has no slop, or take it away when ``sign`` is -1."""
         terms, low, high, slop = self.terms, self.low, self.high, self.slop
         moved = 0.0
         for key, c in other.terms.items():
@@ -219,6 +221,7 @@ class Polynomial:
         self.blur += len(other.terms) * UNIT * (abs(low) + abs(high) + moved)
 
     def range(self) -> tuple[float, float]:
+        """The least and the greatest value, every loss included."""
         pad = (self.slop + self.blur) * (1 + UNIT)
         return self.low - pad, self.high + pad
 

@@ -6,10 +6,10 @@ of step ``t`` in register ``dst_t``,
 
     error = Σ_t d_t · row dst_t of N(t) · M,        at most  Σ_c (Σ_t |d_t|·|N(t)[dst_t, c]|) · |M[c, register]|:
 
-sums over the program of entries that are polynomials in the inputs. What a program computes and takes away again
-cancels in them, however deep it is nested, so they stay small where stepwise bounds double with every level. The
-polynomials that follow each rounding through the program (``bounds``) are tighter, but for long programs they must
-forget; this is what holds then. For an output the entries themselves are taken, from the end backwards.
+sums over the program of entries that are polynomials in the inputs. A value that a program computes and takes away
+again cancels in them, however deep it is nested, so they stay small where stepwise bounds double with every level. The
+enclosures that follow each rounding through the program (``analysis``) are tighter, but in long programs they must
+forget; these bounds hold then. For an output the entries themselves are taken, from the end backwards.
 
 Coefficients are whole numbers of steps of 2^-400. Products are rounded to steps and coefficients below 2^-360 dropped,
 so that what is taken away again is gone. The polynomials are therefore those of a machine that errs by less than
@@ -77,7 +77,7 @@ class _Entry:
         self.spread = self.above = self.below = 0
 
     def add(self, other: _Entry, factor: Factor, sign: int, algebra: Algebra) -> int:
-        """Add ``sign·factor·other``; the number of terms that this takes."""
+        """Add ``sign·factor·other`` and return the number of terms that were multiplied."""
         terms, spread, squares, shift = self.terms, self.spread, algebra.squares, factor.shift
         least = _DROPPED if shift else 1
         for variable, n in factor.terms:
@@ -111,7 +111,7 @@ class _Entry:
 
 
 def follow(program: Program, factors: Sequence[Factor], start: Sequence[Fraction], algebra: Algebra) -> Structure:
-    """Bounds of ``program`` with the scalars ``factors``, one a form, in variables of ``algebra``."""
+    """Bounds of ``program`` with the scalars ``factors``, one for each form, in variables of ``algebra``."""
     walk = _Walk(program, factors, start, algebra)
     errors: dict[str, float] = {}
     done = begun = 0
@@ -171,7 +171,7 @@ class _Walk:
         return value + abs(value) * UNIT + _PAD
 
     def run(self, begin: int, end: int) -> bool:
-        """Follow these instructions; false when that was given up."""
+        """Follow the instructions from ``begin`` to ``end - 1``; return false when that was given up."""
         for t in range(begin, end):
             dst, src, sign, form = self.code[t]
             factor = self.factors[form]
@@ -193,7 +193,7 @@ class _Walk:
         return True
 
     def _too_much(self, work: int, done: int) -> bool:
-        """Whether so many terms are too many for so many instructions."""
+        """Whether ``work`` multiplications are too many for the first ``done`` instructions."""
         return work > _WORK * (_AHEAD + done / len(self.code))
 
     def _multiply(self, dst: int, src: int, sign: int, factor: Factor) -> None:

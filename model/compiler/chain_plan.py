@@ -4,14 +4,14 @@ The dirt ``A_t`` is a term of the chain that is wanted anyway, or cancels agains
 ``A_q`` is what a row of the shorter head needs. Plans hold the cheapest choice for a *pattern*: bit ``t`` is set when
 ``c_t`` is not zero; signs are free. Every plan is for one of these contracts, ``h`` a pattern shorter than ``a + 1``:
 
-==========  ===========================================================================================================
-``p``       ``j += c·i``
-``r``       ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
-``row``     ``j += A_a·k + h·i``
-``row_r``   the same, and ``k`` may be given some ``σ·i`` before
-``pair``    two rows that add up to ``h·i``; between them ``k`` may be shifted by ``v·i``, which makes ``A_a·v·i``
-``pair_r``  the same, and ``k`` may be left with some ``σ·i`` more
-==========  ===========================================================================================================
+==============  =======================================================================================================
+``strict``      ``j += c·i``
+``loose``       ``j += c·i``, and ``k`` may be left with some ``σ·i`` more
+``row``         ``j += A_a·k + h·i``
+``row_loose``   the same, and ``k`` may be given some ``σ·i`` before
+``pair``        two rows that add up to ``h·i``; between them ``k`` may be shifted by ``v·i``, which makes ``A_a·v·i``
+``pair_loose``  the same, and ``k`` may be left with some ``σ·i`` more
+==============  =======================================================================================================
 
 Precondition: patterns. Postcondition: plans with exact lengths. Cost: all patterns of up to :data:`SEARCHED`
 coefficients that occur, then windows of cuts.
@@ -25,23 +25,22 @@ from typing import NamedTuple
 
 from skinny.model.limits import check
 
-from .contracts import CEILING
-from .passes.rebalance import product_costs
+from .contracts import CEILING, product_costs
 
 __all__ = [
     "LONGEST",
     "SEARCHED",
     "below",
-    "cut_p",
-    "cut_r",
     "forced_cut",
+    "loose_cut",
     "pattern_of",
-    "plan_p",
+    "plan_loose",
     "plan_pair",
-    "plan_pair_r",
-    "plan_r",
+    "plan_pair_loose",
     "plan_row",
-    "plan_row_r",
+    "plan_row_loose",
+    "plan_strict",
+    "strict_cut",
 ]
 
 #: Longer chains are left to rebalancing; the depth of recursion and the time to plan stay small.
@@ -52,6 +51,25 @@ SEARCHED = 12
 EVERY = 40
 WINDOW = 80
 POINTS = 12
+
+
+class Window(NamedTuple):
+    """The share of a piece's length where its cuts are looked for when the piece is too long to try every cut."""
+
+    low: float
+    high: float
+
+
+# Every cut of chains of ones with 20 to 40 levels was tried: the best ones lie where the comments say, at about the
+# same shares whatever the length. The windows reach well beyond that, because other patterns move the cuts.
+#: The cut of a chain under the strict contract, best at 0.32 to 0.44, and under the loose one, best at 0.26 to 0.33.
+STRICT_CUT, LOOSE_CUT = Window(0.25, 0.65), Window(0.15, 0.55)
+#: ``t`` of a row, best at 0.67 to 0.79; of a row in a pair, at 0.67 to 0.75; of two deep rows in one, at 0.67 to 0.76.
+ROW_SOURCE_DIRT, PAIR_SOURCE_DIRT, DEEP_PAIR_SOURCE_DIRT = Window(0.5, 0.97), Window(0.5, 0.95), Window(0.55, 0.95)
+#: ``q`` of a deep row, best at 0.42 to 0.59.
+THIRD_DIRT = Window(0.35, 0.7)
+#: ``q`` of the first and of the second of two deep rows in a pair, best at 0.30 to 0.38 and at 0.48 to 0.55.
+FIRST_THIRD_DIRT, SECOND_THIRD_DIRT = Window(0.2, 0.6), Window(0.4, 0.8)
 
 memo = lru_cache(maxsize=1 << 18)
 
@@ -75,11 +93,11 @@ def below(pattern: int, cut: int) -> int:
     return pattern & (1 << cut) - 1
 
 
-def _windowed(n: int, low: float, high: float, end: int) -> range:
-    """Cuts from 1 to ``end - 1``; of a long input only those between the shares ``low`` and ``high``."""
+def _windowed(n: int, window: Window, end: int) -> range:
+    """Cuts from 1 to ``end - 1``; when ``n`` is large, only some of those in the window."""
     if n <= EVERY:
         return range(1, end)
-    first, last = max(1, int(n * low)), min(end, int(n * high) + 2)
+    first, last = max(1, int(n * window.low)), min(end, int(n * window.high) + 2)
     return range(first, last, 1 if n <= WINDOW else max(1, (last - first) // POINTS))
 
 
@@ -108,33 +126,33 @@ def _products() -> tuple[list[int], list[int]]:
 
 
 @cache
-def _product_p(n: int) -> int:
+def _product_strict(n: int) -> int:
     return _products()[0][n]
 
 
 @cache
-def _product_r(n: int) -> int:
+def _product_loose(n: int) -> int:
     return _products()[1][n]
 
 
 @memo
 def _shallow(a: int, t: int) -> int:
-    return 2 * _product_r(a - t) + _product_p(t)
+    return 2 * _product_loose(a - t) + _product_strict(t)
 
 
 @memo
 def _deep(a: int, t: int, q: int) -> int:
     """``q = t`` is a shallow row with one more in its inner factor."""
-    return 2 * _product_r(a - t) + _shallow(t, q) if q < t else _shallow(a, t) + 2
+    return 2 * _product_loose(a - t) + _shallow(t, q) if q < t else _shallow(a, t) + 2
 
 
 @memo
-def cut_p(n: int) -> int:
-    return min(range(1, n), key=lambda t: 2 * _product_r(t) + 2 * _product_r(n - t))
+def strict_cut(n: int) -> int:
+    return min(range(1, n), key=lambda t: 2 * _product_loose(t) + 2 * _product_loose(n - t))
 
 
 @memo
-def cut_r(n: int) -> int:
+def loose_cut(n: int) -> int:
     """Where the shortest shallow row of ``n`` factors is cut; 0 for the one factor that needs no cut."""
     return min(range(1, n), key=lambda t: _shallow(n, t), default=0)
 
@@ -146,23 +164,23 @@ def _head(h: int, q: int, flipped: int = 0) -> int:
     if flipped:
         at = forced_cut(upper, flipped - q)
         upper ^= 1 << flipped - q
-    return 2 * plan_r(upper, at).cost + plan_row(q, below(h, q)).cost
+    return 2 * plan_loose(upper, at).cost + plan_row(q, below(h, q)).cost
 
 
 @memo
 def plan_row(a: int, h: int) -> Plan:
-    best = Plan(_product_p(a) + plan_p(h).cost, "exact")
+    best = Plan(_product_strict(a) + plan_strict(h).cost, "exact")
     if not h:
         return best
     n = h.bit_length()
-    for t in _windowed(a, 0.5, 0.97, a):
+    for t in _windowed(a, ROW_SOURCE_DIRT, a):
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
-            cost = _shallow(a, t) + plan_p(h ^ 1 << t, forced_cut(h, t)).cost
+            cost = _shallow(a, t) + plan_strict(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
-        for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
+        for q in _windowed(a, THIRD_DIRT, min(t, n - 1)):
             cost = _deep(a, t, q)
             if cost < best.cost:
                 cost += _head(h, q, t)
@@ -172,27 +190,27 @@ def plan_row(a: int, h: int) -> Plan:
 
 
 @memo
-def plan_row_r(a: int, h: int) -> Plan:
+def plan_row_loose(a: int, h: int) -> Plan:
     best = Plan(plan_row(a, h).cost, "row")
     if not h:
         return best
-    cost = _product_p(a) + plan_r(h).cost
+    cost = _product_strict(a) + plan_loose(h).cost
     if cost < best.cost:
         best = Plan(cost, "exact")
     n = h.bit_length()
-    for t in _windowed(a, 0.5, 0.97, a):
+    for t in _windowed(a, ROW_SOURCE_DIRT, a):
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
-            cost = _shallow(a, t) + plan_r(h ^ 1 << t, forced_cut(h, t)).cost
+            cost = _shallow(a, t) + plan_loose(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
-        for q in _windowed(a, 0.35, 0.7, min(t, n - 1)):
+        for q in _windowed(a, THIRD_DIRT, min(t, n - 1)):
             cost = _deep(a, t, q)
             if cost < best.cost:
                 upper = h >> q
-                cost += plan_p(upper ^ 1 << t - q, forced_cut(upper, t - q)).cost
-                cost += plan_row_r(q, below(h, q)).cost
+                cost += plan_strict(upper ^ 1 << t - q, forced_cut(upper, t - q)).cost
+                cost += plan_row_loose(q, below(h, q)).cost
                 if cost < best.cost:
                     best = Plan(cost, "deep", (t, q))
     return best
@@ -200,13 +218,13 @@ def plan_row_r(a: int, h: int) -> Plan:
 
 @memo
 def plan_pair(a: int, h: int) -> Plan:
-    best = Plan(2 * _product_r(a) + plan_p(h).cost, "apart")
+    best = Plan(2 * _product_loose(a) + plan_strict(h).cost, "apart")
     if not h:
         return best
     n = h.bit_length()
-    cuts = _windowed(a, 0.5, 0.95, a)
+    cuts = _windowed(a, PAIR_SOURCE_DIRT, a)
     for t in cuts:
-        for q in _windowed(a, 0.35, 0.7, min(t + 1, n - 1)):
+        for q in _windowed(a, THIRD_DIRT, min(t + 1, n - 1)):
             for other in cuts if a <= SEARCHED else (t,):
                 cost = _deep(a, t, q) + _shallow(a, other)
                 if cost < best.cost:
@@ -216,20 +234,20 @@ def plan_pair(a: int, h: int) -> Plan:
         for other in range(1, t) if a <= SEARCHED else ():
             cost = _shallow(a, t) + _shallow(a, other)
             if cost < best.cost:
-                cost += plan_p(h ^ 1 << t ^ 1 << other).cost
+                cost += plan_strict(h ^ 1 << t ^ 1 << other).cost
                 if cost < best.cost:
                     best = Plan(cost, "shallow", (t, other))
-    for q2 in _windowed(a, 0.4, 0.8, min(a, n - 1)):
-        lower, upper = below(h, q2), 2 * plan_r(h >> q2).cost
-        for q1 in _windowed(a, 0.2, 0.6, min(q2, lower.bit_length() - 1)):
+    for q2 in _windowed(a, SECOND_THIRD_DIRT, min(a, n - 1)):
+        lower, upper = below(h, q2), 2 * plan_loose(h >> q2).cost
+        for q1 in _windowed(a, FIRST_THIRD_DIRT, min(q2, lower.bit_length() - 1)):
             rows, t = _deep_pair(a, q1, q2)
             rows += upper
             if rows >= best.cost:
                 continue
-            cost = rows + _product_p(q2) + _head(lower, q1)
+            cost = rows + _product_strict(q2) + _head(lower, q1)
             if cost < best.cost:
                 best = Plan(cost, "both deep", (q1, q2, t, 0))
-            for inner in _windowed(q2, 0.5, 0.95, q2):
+            for inner in _windowed(q2, PAIR_SOURCE_DIRT, q2):
                 if (
                     inner >= q1
                     and lower >> inner & 1
@@ -245,65 +263,65 @@ def plan_pair(a: int, h: int) -> Plan:
 @memo
 def _deep_pair(a: int, q1: int, q2: int) -> tuple[int, int]:
     """The length of two deep rows with one dirt ``A_t``, and the best ``t``."""
-    cuts = [t for t in _windowed(a, 0.55, 0.95, a) if t > q2]
+    cuts = [t for t in _windowed(a, DEEP_PAIR_SOURCE_DIRT, a) if t > q2]
     return min(((_deep(a, t, q1) + _deep(a, t, q2), t) for t in cuts), default=(CEILING, 0))
 
 
 @memo
-def plan_pair_r(a: int, h: int) -> Plan:
+def plan_pair_loose(a: int, h: int) -> Plan:
     best = NONE
     n = h.bit_length()
-    for t in _windowed(a, 0.5, 0.95, a):
-        for q in _windowed(a, 0.35, 0.7, min(t + 1, n - 1)):
+    for t in _windowed(a, PAIR_SOURCE_DIRT, a):
+        for q in _windowed(a, THIRD_DIRT, min(t + 1, n - 1)):
             for other in range(1, a) if a <= SEARCHED else (t,):
                 g = h if other == t else h ^ 1 << t ^ 1 << other
                 cost = _deep(a, t, q) + _shallow(a, other)
                 if cost < best.cost and g >> q:
-                    cost += plan_p(g >> q).cost + plan_row_r(q, below(g, q)).cost
+                    cost += plan_strict(g >> q).cost + plan_row_loose(q, below(g, q)).cost
                     if cost < best.cost:
                         best = Plan(cost, "deep", (t, q, other))
     return best
 
 
 @memo
-def plan_p(c: int, at: int = 0) -> Plan:
+def plan_strict(c: int, at: int = 0) -> Plan:
     """``at``: the only cut allowed, unless 0."""
     n = c.bit_length()
     if c & c - 1 == 0:
-        return Plan(_product_p(n - 1) if c else 0, "product")
+        return Plan(_product_strict(n - 1) if c else 0, "product")
     best = NONE
     # A long chain never gains from its terms one by one, and trying it would make the recursion as deep as it is long.
     if not at and n <= EVERY:
         for t in range(n) if n <= SEARCHED else (n - 1,):
             if c >> t & 1:
-                cost = plan_p(c ^ 1 << t).cost + _product_p(t)
+                cost = plan_strict(c ^ 1 << t).cost + _product_strict(t)
                 if cost < best.cost:
                     best = Plan(cost, "term", (t,))
-    for a in (at,) if at else _windowed(n, 0.25, 0.65, n - 1):
+    for a in (at,) if at else _windowed(n, STRICT_CUT, n - 1):
         check()
-        cost = 2 * plan_r(c >> a).cost + plan_pair(a, below(c, a)).cost
+        cost = 2 * plan_loose(c >> a).cost + plan_pair(a, below(c, a)).cost
         if cost < best.cost:
             best = Plan(cost, "pair", (a,))
     return best
 
 
 @memo
-def plan_r(c: int, at: int = 0) -> Plan:
+def plan_loose(c: int, at: int = 0) -> Plan:
     n = c.bit_length()
     if c & c - 1 == 0:
-        return Plan(_product_r(n - 1) if c else 0, "product")
+        return Plan(_product_loose(n - 1) if c else 0, "product")
     best = NONE
     if not at and n <= EVERY:
-        best = Plan(plan_r(c ^ 1 << n - 1).cost + _product_r(n - 1), "term", (n - 1,))
-    for a in (at,) if at else _windowed(n, 0.15, 0.55, n - 1):
+        best = Plan(plan_loose(c ^ 1 << n - 1).cost + _product_loose(n - 1), "term", (n - 1,))
+    for a in (at,) if at else _windowed(n, LOOSE_CUT, n - 1):
         check()
         h, v = below(c, a), c >> a
-        shift = plan_p(v).cost
+        shift = plan_strict(v).cost
         for way, cost in (
             ("pair", plan_pair(a, h).cost + shift),
-            ("pair_r", plan_pair_r(a, h).cost + shift),
-            ("apart", plan_r(h).cost + 2 * _product_r(a) + shift),
-            ("row", plan_row(a, h).cost + 2 * plan_r(v).cost),
+            ("pair_loose", plan_pair_loose(a, h).cost + shift),
+            ("apart", plan_loose(h).cost + 2 * _product_loose(a) + shift),
+            ("row", plan_row(a, h).cost + 2 * plan_loose(v).cost),
         ):
             if cost < best.cost:
                 best = Plan(cost, way, (a,))

@@ -1,19 +1,21 @@
 """Contracts: what a block of instructions promises, and the cheapest word of smaller blocks that keeps it.
 
-A block works on roles, not registers: it adds ``f·R_i`` to ``R_j`` with the help of ``R_k`` and of ``extra`` further
-registers, which it treats as it treats ``R_k``. Contracts, from the strictest:
+A block works on roles, not registers: it adds ``f·R_i`` to the target ``R_j`` from the source ``R_i`` with the help of
+the third register ``R_k`` and of ``extra`` further registers, which it treats as it treats ``R_k``. The promises, from
+the strictest:
 
-===========  ==========================================================================================
-``P``        everything but ``R_j`` is restored
-``L``        may also add some ``σ·R_k`` to ``R_j``
-``R``        may also add some ``τ·R_i`` to ``R_k``
-``RZ``       as ``R`` with the same ``τ``, but ``R_k`` is zero before
-``Zr``       ``R_k`` and the extras are zero before and after (``fresh``: so is ``R_j`` before)
-``Zd``       ``R_k`` and the extras are zero before and of no interest after (``last``: so is ``R_i``)
-===========  ==========================================================================================
+====================  =================================================================================================
+``RESTORE``           everything but ``R_j`` is restored
+``DIRTY_TARGET``      may also add some ``σ·R_k`` to ``R_j``
+``DIRTY_THIRD``       may also add some ``τ·R_i`` to ``R_k``
+``DIRTY_ZERO_THIRD``  as ``DIRTY_THIRD`` with the same ``τ``, but ``R_k`` is zero before
+``KEEP_ZERO``         ``R_k`` and the extras are zero before and after (``fresh``: so is ``R_j`` before)
+``SPEND_ZERO``        ``R_k`` and the extras are zero before and of no interest after (``last``: so is ``R_i``)
+====================  =================================================================================================
 
 A *word* is a sequence of instructions and of smaller blocks, each with its contract, its roles and a direction; the
-reverse of a block is its exact inverse. Costs are cycles. Over a commutative ring ``L`` and ``R`` cost the same.
+reverse of a block is its exact inverse. Costs are cycles. Under ``RESTORE`` a block has its *strict* cost, under
+``DIRTY_TARGET`` and ``DIRTY_THIRD`` its *loose* cost: over a commutative ring these two cost the same.
 
 With attention a linear form is a scalar that must first be built in the accumulator. ``scalar_form`` of an expression
 is the only form its blocks use (then its costs leave the building out: ``build`` is paid once by whoever uses it),
@@ -23,77 +25,70 @@ is the only form its blocks use (then its costs leave the building out: ``build`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
+from enum import Enum, IntEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from .polynomial import Coefficient
+import numpy as np
+from numpy.typing import NDArray
+
+from .code import Affine, Instruction, affine_scalar, form_size, is_simple
 
 __all__ = [
     "CEILING",
     "MIXED",
-    "Affine",
+    "SOURCE",
+    "TARGET",
+    "THIRD",
     "Best",
     "Contract",
     "Expression",
     "Item",
     "Leaf",
     "Pair",
-    "Scalar",
-    "Step",
+    "Promise",
     "Sum",
     "Telescope",
     "TextbookPair",
     "Word",
-    "affine_scalar",
-    "form_size",
+    "product_costs",
 ]
 
 #: Costs are cut here, so that hopeless shapes stay comparable and numpy can hold them.
 CEILING = 1 << 60
 
 
-class Affine(NamedTuple):
-    """``Σ c·x_u + bias`` with ``terms`` sorted by input."""
+class Promise(IntEnum):
+    """The treatment of the registers that a block only borrows."""
 
-    terms: tuple[tuple[int, Coefficient], ...]
-    bias: Coefficient = 0
-
-    def minus(self, other: Affine) -> Affine:
-        difference = dict(self.terms)
-        for u, c in other.terms:
-            difference[u] = difference.get(u, 0) - c
-        return Affine(tuple(sorted((u, c) for u, c in difference.items() if c)), self.bias - other.bias)
-
-    def scaled(self, scale: Coefficient) -> Affine:
-        return Affine(tuple((u, c * scale) for u, c in self.terms), self.bias * scale)
-
-
-#: One scalar of an instruction: an affine form with a positive leading coefficient.
-Scalar = Affine
-NOTHING = Affine(())
+    #: Everything but the target is restored.
+    RESTORE = 0
+    #: Some multiple of the source may be left in the third register.
+    DIRTY_THIRD = 1
+    #: The third register and the extras are zero before, and of no interest after.
+    SPEND_ZERO = 2
+    #: Some multiple of the third register may be left in the target.
+    DIRTY_TARGET = 3
+    #: As ``DIRTY_THIRD``, and the same multiple, but the third register is zero before.
+    DIRTY_ZERO_THIRD = 4
+    #: The third register and the extras are zero before and after.
+    KEEP_ZERO = 5
 
 
 class Contract(NamedTuple):
-    kind: str
+    """The full promise of a block. ``fresh``: the target is zero before; ``last``: the source is of no interest after;
+    ``extra``: the number of extra registers."""
+
+    promise: Promise
     fresh: bool = False
     last: bool = False
     extra: int = 0
 
 
-P = Contract("P")
-L = Contract("L")
-R = Contract("R")
-RZ = Contract("RZ")
-
-
-class Step(NamedTuple):
-    """One instruction ``R_dst += sign·scalar·R_src`` on roles."""
-
-    dst: int
-    src: int
-    sign: int
-    scalar: Scalar
+RESTORE = Contract(Promise.RESTORE)
+DIRTY_TARGET = Contract(Promise.DIRTY_TARGET)
+DIRTY_THIRD = Contract(Promise.DIRTY_THIRD)
+DIRTY_ZERO_THIRD = Contract(Promise.DIRTY_ZERO_THIRD)
 
 
 class Item(NamedTuple):
@@ -107,32 +102,26 @@ class Item(NamedTuple):
     negate: bool = False
 
 
-Word = list["Item | Step"]
+Word = list["Item | Instruction"]
 Moves = Callable[[Affine], "Expression"]
 #: Roles: source, target, third; extras follow.
-SOURCE, J, K = 0, 1, 2
-MIXED = Affine((), Fraction(-1, 7))
+SOURCE, TARGET, THIRD = 0, 1, 2
 
 
-def form_size(form: Affine) -> int:
-    """Accumulator steps that build the form."""
-    return len(form.terms) + (form.bias != 0)
+class Mixed(Enum):
+    """Stands in the place of a form where blocks use several forms."""
+
+    MIXED = "mixed"
 
 
-def is_simple(form: Affine) -> bool:
-    """Whether an instruction can use the form as it is: one input or one constant."""
-    return form_size(form) == 1 and (not form.terms or abs(form.terms[0][1]) == 1)
+MIXED = Mixed.MIXED
+#: The only form that blocks use, :data:`MIXED` when they use several, none when they use none.
+UsedForm = Affine | Mixed | None
 
 
-def affine_scalar(form: Affine) -> tuple[int, Scalar]:
-    """``(sign, scalar)`` with a positive leading coefficient, so that a form and its negative are one scalar."""
-    leading = form.terms[0][1] if form.terms else form.bias
-    return (1, form) if leading > 0 else (-1, form.scaled(-1))
-
-
-def used_forms(parts: Iterable[Expression]) -> tuple[Affine | None, int]:
+def used_forms(parts: Iterable[Expression]) -> tuple[UsedForm, int]:
     """The ``scalar_form`` and ``build`` of something made of ``parts``."""
-    form: Affine | None = None
+    form: UsedForm = None
     build = 0
     for part in parts:
         if part.scalar_form is not None and part.scalar_form != form:
@@ -142,13 +131,13 @@ def used_forms(parts: Iterable[Expression]) -> tuple[Affine | None, int]:
 
 
 class Expression:
-    """A polynomial with a decided shape. ``p`` and ``l`` are its costs under ``P`` and under ``L`` or ``R``."""
+    """A polynomial with a decided shape, and its costs; see above."""
 
-    __slots__ = ("_words", "build", "l", "p", "scalar_form")
+    __slots__ = ("_words", "build", "loose_cost", "scalar_form", "strict_cost")
 
-    def __init__(self, strict: int, loose: int, scalar_form: Affine | None, build: int) -> None:
-        self.p = min(strict, CEILING)
-        self.l = min(loose, CEILING)
+    def __init__(self, strict: int, loose: int, scalar_form: UsedForm, build: int) -> None:
+        self.strict_cost = min(strict, CEILING)
+        self.loose_cost = min(loose, CEILING)
         self.scalar_form = scalar_form
         self.build = build
         self._words: dict[Contract, tuple[int, Word]] = {}
@@ -161,10 +150,10 @@ class Expression:
         return self._planned(contract)[1]
 
     def cost(self, contract: Contract) -> int:
-        if not contract.extra and contract.kind == "P":
-            return self.p
-        if not contract.extra and contract.kind in "LR":
-            return self.l
+        if not contract.extra and contract.promise == Promise.RESTORE:
+            return self.strict_cost
+        if not contract.extra and contract.promise in (Promise.DIRTY_TARGET, Promise.DIRTY_THIRD):
+            return self.loose_cost
         return self._planned(contract)[0]
 
     def _planned(self, contract: Contract) -> tuple[int, Word]:
@@ -179,7 +168,7 @@ class Expression:
         mixed = self.scalar_form is MIXED
         total = 0
         for item in word:
-            if isinstance(item, Step):
+            if isinstance(item, Instruction):
                 total += 1 + (form_size(item.scalar) if mixed and not is_simple(item.scalar) else 0)
             else:
                 total += item.block.full(item.contract) if mixed else item.block.cost(item.contract)
@@ -201,7 +190,7 @@ class Leaf(Expression):
         super().__init__(1, 1, None if simple else self.scalar, 0 if simple else form_size(form))
 
     def compose(self, contract: Contract) -> Word:
-        return [Step(J, SOURCE, self.sign, self.scalar)]
+        return [Instruction(TARGET, SOURCE, self.sign, self.scalar)]
 
 
 class Sum(Expression):
@@ -213,19 +202,19 @@ class Sum(Expression):
         self.terms = list(terms)
         form, build = used_forms(part for _, part in self.terms)
         built = sum(part.build for _, part in self.terms) if form is MIXED else 0
-        strict = built + sum(part.p for _, part in self.terms)
-        loose = built + sum(part.l for _, part in self.terms)
+        strict = built + sum(part.strict_cost for _, part in self.terms)
+        loose = built + sum(part.loose_cost for _, part in self.terms)
         super().__init__(strict, loose, form, build)
 
     def compose(self, contract: Contract) -> Word:
         roles = tuple(range(3 + contract.extra))
         terms = self.terms
-        match contract.kind:
-            case "P" | "L" | "R":
+        match contract.promise:
+            case Promise.RESTORE | Promise.DIRTY_TARGET | Promise.DIRTY_THIRD:
                 contracts = [contract] * len(terms)
-            case "RZ":
-                contracts = [RZ] + [R] * (len(terms) - 1)
-            case "Zr":
+            case Promise.DIRTY_ZERO_THIRD:
+                contracts = [DIRTY_ZERO_THIRD] + [DIRTY_THIRD] * (len(terms) - 1)
+            case Promise.KEEP_ZERO:
                 contracts = [contract] + [contract._replace(fresh=False)] * (len(terms) - 1)
             case _:
                 terms, contracts = self._clean_order(contract)
@@ -237,9 +226,9 @@ class Sum(Expression):
     def _clean_order(self, contract: Contract) -> tuple[list[tuple[int, Expression]], list[Contract]]:
         """Terms that leave the third register zero, then one that spoils it, then terms that do not mind."""
         count = len(self.terms)
-        keep = Contract("Zr", extra=contract.extra)
+        keep = Contract(Promise.KEEP_ZERO, extra=contract.extra)
         kept = [part.full(keep) for _, part in self.terms]
-        free = [part.full(R) for _, part in self.terms]
+        free = [part.full(DIRTY_THIRD) for _, part in self.terms]
         spoilt = [part.full(contract._replace(fresh=count == 1)) for _, part in self.terms]
         calm = [part.full(contract._replace(fresh=count == 1, last=False)) for _, part in self.terms]
         pivot = max(range(count), key=lambda t: kept[t] - spoilt[t])
@@ -252,7 +241,9 @@ class Sum(Expression):
         else:
             late = []
         early = [t for t in range(count) if t != pivot and t not in set(late)]
-        contracts = [keep] * len(early) + [contract._replace(last=contract.last and not late)] + [R] * len(late)
+        contracts = (
+            [keep] * len(early) + [contract._replace(last=contract.last and not late)] + [DIRTY_THIRD] * len(late)
+        )
         contracts[1:] = [wanted._replace(fresh=False) for wanted in contracts[1:]]
         contracts[0] = contracts[0]._replace(fresh=contract.fresh)
         return [self.terms[t] for t in [*early, pivot, *late]], contracts
@@ -270,15 +261,17 @@ class Pair(Expression):
         strict = loose = CEILING
         for f, g in self.shapes:
             fb, gb = (f.build, g.build) if mixed else (0, 0)
-            strict = min(strict, 2 * (f.l + fb) + 2 * (g.l + gb))
-            loose = min(loose, 2 * (f.l + fb) + g.p + gb, 2 * (g.l + gb) + f.p + fb)
+            strict = min(strict, 2 * (f.loose_cost + fb) + 2 * (g.loose_cost + gb))
+            loose = min(
+                loose, 2 * (f.loose_cost + fb) + g.strict_cost + gb, 2 * (g.loose_cost + gb) + f.strict_cost + fb
+            )
         super().__init__(strict, loose, form, build)
 
     def compose(self, contract: Contract) -> Word:
         orders = [order for a, b in self.shapes for order in ((a, b), (b, a))]
-        if contract.kind == "RZ":
-            # The dirt of RZ must be the dirt of R, so it takes the order that R takes.
-            orders = [min(orders, key=lambda order: self.price(next(product_words(order[0], order[1], R))))]
+        if contract.promise == Promise.DIRTY_ZERO_THIRD:
+            # Its dirt must be the dirt of DIRTY_THIRD, so it takes the order that DIRTY_THIRD takes.
+            orders = [min(orders, key=lambda order: self.price(next(product_words(order[0], order[1], DIRTY_THIRD))))]
         return min((word for f, g in orders for word in product_words(f, g, contract)), key=self.price)
 
 
@@ -291,61 +284,73 @@ class TextbookPair(Pair):
         super().__init__(shapes[:1])
         ((f, g),) = self.shapes
         built = 2 * (f.build + g.build) if self.scalar_form is MIXED else 0
-        self.p = self.l = min(2 * f.p + 2 * g.p + built, CEILING)
+        self.strict_cost = self.loose_cost = min(2 * f.strict_cost + 2 * g.strict_cost + built, CEILING)
 
     def compose(self, contract: Contract) -> Word:
         ((f, g),) = self.shapes
-        over, forward = Item(g, P, (SOURCE, K, J)), Item(f, P, (K, J, SOURCE))
+        over, forward = Item(g, RESTORE, (SOURCE, THIRD, TARGET)), Item(f, RESTORE, (THIRD, TARGET, SOURCE))
         return [forward._replace(reverse=True), over, forward, over._replace(reverse=True)]
 
 
 def product_words(f: Expression, g: Expression, contract: Contract) -> Iterator[Word]:
     """The words that add ``f·g·R_i`` to ``R_j``, with ``g: i -> k`` (third j) and ``f: k -> j`` (third i)."""
-    f_roles, g_roles = (K, J, SOURCE), (SOURCE, K, J)
+    f_roles, g_roles = (THIRD, TARGET, SOURCE), (SOURCE, THIRD, TARGET)
     extra = contract.extra
-    match contract.kind:
-        case "P":
-            forward = Item(f, L, f_roles)
-            back = Item(g, Contract("R", extra=extra), (*g_roles, *_extras(0, extra)))
+    match contract.promise:
+        case Promise.RESTORE:
+            forward = Item(f, DIRTY_TARGET, f_roles)
+            back = Item(g, Contract(Promise.DIRTY_THIRD, extra=extra), (*g_roles, *_extras(0, extra)))
             yield [forward._replace(reverse=True), back, forward, back._replace(reverse=True)]
-        case "L":
-            over = Item(g, R, g_roles)
-            yield [over, Item(f, P, f_roles), over._replace(reverse=True)]
-        case "R":
-            forward = Item(f, L, f_roles)
-            middle = Item(g, Contract("P", extra=extra), (*g_roles, *_extras(0, extra)))
+        case Promise.DIRTY_TARGET:
+            over = Item(g, DIRTY_THIRD, g_roles)
+            yield [over, Item(f, RESTORE, f_roles), over._replace(reverse=True)]
+        case Promise.DIRTY_THIRD:
+            forward = Item(f, DIRTY_TARGET, f_roles)
+            middle = Item(g, Contract(Promise.RESTORE, extra=extra), (*g_roles, *_extras(0, extra)))
             yield [forward._replace(reverse=True), middle, forward]
             if extra and isinstance(f, Pair):
                 # f = a·b by way of an extra register e: what k and e held before cancels, both keep a multiple of i.
                 for a, b in [order for pair in f.shapes for order in (pair, pair[::-1])]:
-                    first, second = Item(b, P, (K, 3, SOURCE)), Item(a, P, (3, J, SOURCE))
+                    first, second = Item(b, RESTORE, (THIRD, 3, SOURCE)), Item(a, RESTORE, (3, TARGET, SOURCE))
                     yield [second._replace(reverse=True), first._replace(reverse=True), middle, first, second]
-        case "RZ":
-            # The same split as R: its dirt on k is g, and k is zero, so nothing has to be taken away first.
-            yield [Item(g, P, g_roles), Item(f, P, f_roles)]
-        case "Zr":
+        case Promise.DIRTY_ZERO_THIRD:
+            # The same split as DIRTY_THIRD: its dirt on k is g, and k is zero, so nothing has to be taken away first.
+            yield [Item(g, RESTORE, g_roles), Item(f, RESTORE, f_roles)]
+        case Promise.KEEP_ZERO:
             for used in range(extra + 1):
-                inner = Item(f, Contract("Zr", extra=extra - used - 1), (K, J, *_extras(used, extra)))
-                middle = inner if used < extra else Item(f, P, f_roles)
+                inner = Item(
+                    f, Contract(Promise.KEEP_ZERO, extra=extra - used - 1), (THIRD, TARGET, *_extras(used, extra))
+                )
+                middle = inner if used < extra else Item(f, RESTORE, f_roles)
                 if used:
-                    over = Item(g, Contract("Zd", fresh=True, extra=used - 1), (SOURCE, K, *_extras(0, used)))
+                    over = Item(
+                        g, Contract(Promise.SPEND_ZERO, fresh=True, extra=used - 1), (SOURCE, THIRD, *_extras(0, used))
+                    )
                     yield [over, middle, over._replace(reverse=True)]
                 else:
-                    over = Item(g, R, g_roles)
-                    yield [over._replace(contract=RZ) if contract.fresh else over, middle, over._replace(reverse=True)]
+                    over = Item(g, DIRTY_THIRD, g_roles)
+                    yield [
+                        over._replace(contract=DIRTY_ZERO_THIRD) if contract.fresh else over,
+                        middle,
+                        over._replace(reverse=True),
+                    ]
         case _:
             for used in range(extra + 1):
                 if used:
-                    over = Item(g, Contract("Zd", True, contract.last, used - 1), (SOURCE, K, *_extras(0, used)))
+                    over = Item(
+                        g,
+                        Contract(Promise.SPEND_ZERO, True, contract.last, used - 1),
+                        (SOURCE, THIRD, *_extras(0, used)),
+                    )
                 elif contract.fresh:
-                    over = Item(g, Contract("Zr", True), g_roles)
+                    over = Item(g, Contract(Promise.KEEP_ZERO, True), g_roles)
                 else:
-                    over = Item(g, P, g_roles)
+                    over = Item(g, RESTORE, g_roles)
                 if used < extra:
-                    ending = Contract("Zd", contract.fresh, True, extra - used - 1)
-                    yield [over, Item(f, ending, (K, J, *_extras(used, extra)))]
+                    ending = Contract(Promise.SPEND_ZERO, contract.fresh, True, extra - used - 1)
+                    yield [over, Item(f, ending, (THIRD, TARGET, *_extras(used, extra)))]
                 else:
-                    yield [over, Item(f, R if contract.last else P, f_roles)]
+                    yield [over, Item(f, DIRTY_THIRD if contract.last else RESTORE, f_roles)]
 
 
 def _extras(first: int, end: int) -> tuple[int, ...]:
@@ -356,8 +361,8 @@ class Telescope(Expression):
     """``Σ F_m·ℓ_m`` with forms ``ℓ_m`` that lie close together: one register steps from ``ℓ_m`` to ``ℓ_(m+1)``.
 
     ``parts`` are ``(F_m, ℓ_m)`` in the order of the steps; ``moves`` turns a difference of forms into an expression.
-    Under L the register ``k`` carries ``ℓ_m·R_i`` and each ``F_m`` reads it; under R ``k`` gathers the ``F_m`` and the
-    differences read it (Abel's summation), so that each leaves the dirt it may.
+    Under ``DIRTY_TARGET`` the register ``k`` carries ``ℓ_m·R_i`` and each ``F_m`` reads it; under ``DIRTY_THIRD`` it
+    gathers the ``F_m`` and the differences read it (Abel's summation), so that each leaves the dirt it may.
     """
 
     __slots__ = ("first", "last", "parts", "steps")
@@ -370,30 +375,39 @@ class Telescope(Expression):
         self.steps = [moves(after.minus(before)) for before, after in pairwise(forms)]
         form, build = used_forms([*self.parts, self.first, self.last, *self.steps])
         bare = form is not MIXED
-        fixed = sum(step.p + (0 if bare else step.build) for step in [self.first, self.last, *self.steps])
-        once = sum(part.p + (0 if bare else part.build) for part in self.parts)
-        twice = sum(2 * (part.l + (0 if bare else part.build)) for part in self.parts)
+        fixed = sum(step.strict_cost + (0 if bare else step.build) for step in [self.first, self.last, *self.steps])
+        once = sum(part.strict_cost + (0 if bare else part.build) for part in self.parts)
+        twice = sum(2 * (part.loose_cost + (0 if bare else part.build)) for part in self.parts)
         super().__init__(twice + fixed, once + fixed, form, build)
 
     def compose(self, contract: Contract) -> Word:
-        up, down = (SOURCE, K, J), (K, J, SOURCE)
-        first, last = Item(self.first, P, up), Item(self.last, P, up, reverse=True)
-        steps = [Item(step, P, up) for step in self.steps]
-        match contract.kind:
-            case "L" | "Zr":
-                return [first, *_alternate([Item(part, P, down) for part in self.parts], steps), last]
-            case "P":
-                taken = [Item(part, L, down, reverse=True) for part in self.parts]
-                return [*taken, first, *_alternate([Item(part, L, down) for part in self.parts], steps), last]
-            case "Zd":
-                readers = [Item(part, P, down) for part in self.parts]
-                readers[-1] = readers[-1]._replace(contract=R if contract.last else P)
+        up, down = (SOURCE, THIRD, TARGET), (THIRD, TARGET, SOURCE)
+        first, last = Item(self.first, RESTORE, up), Item(self.last, RESTORE, up, reverse=True)
+        steps = [Item(step, RESTORE, up) for step in self.steps]
+        match contract.promise:
+            case Promise.DIRTY_TARGET | Promise.KEEP_ZERO:
+                return [first, *_alternate([Item(part, RESTORE, down) for part in self.parts], steps), last]
+            case Promise.RESTORE:
+                taken = [Item(part, DIRTY_TARGET, down, reverse=True) for part in self.parts]
+                return [
+                    *taken,
+                    first,
+                    *_alternate([Item(part, DIRTY_TARGET, down) for part in self.parts], steps),
+                    last,
+                ]
+            case Promise.SPEND_ZERO:
+                readers = [Item(part, RESTORE, down) for part in self.parts]
+                readers[-1] = readers[-1]._replace(contract=DIRTY_THIRD if contract.last else RESTORE)
                 return [first, *_alternate(readers, steps)]
-            case "R" | "RZ":
-                gather = [Item(part, P, up) for part in self.parts]
-                spread = [Item(step, P, down, negate=True) for step in self.steps]
-                word: Word = [*_alternate(gather, spread), Item(self.last, P, down)]
-                return word if contract.kind == "RZ" else [Item(self.first, P, down, reverse=True), *word]
+            case Promise.DIRTY_THIRD | Promise.DIRTY_ZERO_THIRD:
+                gather = [Item(part, RESTORE, up) for part in self.parts]
+                spread = [Item(step, RESTORE, down, negate=True) for step in self.steps]
+                word: Word = [*_alternate(gather, spread), Item(self.last, RESTORE, down)]
+                return (
+                    word
+                    if contract.promise == Promise.DIRTY_ZERO_THIRD
+                    else [Item(self.first, RESTORE, down, reverse=True), *word]
+                )
             case _:
                 return super().compose(contract)
 
@@ -417,14 +431,24 @@ class Best(Expression):
         build = self.shapes[0].build if len(forms) == 1 else 0
         cost = (lambda shape: shape.build) if form is MIXED else (lambda shape: 0)
         super().__init__(
-            min(shape.p + cost(shape) for shape in self.shapes),
-            min(shape.l + cost(shape) for shape in self.shapes),
+            min(shape.strict_cost + cost(shape) for shape in self.shapes),
+            min(shape.loose_cost + cost(shape) for shape in self.shapes),
             form,
             build,
         )
 
     def compose(self, contract: Contract) -> Word:
         roles = tuple(range(3 + contract.extra))
-        key = Contract("R") if contract.kind == "RZ" else contract
+        key = Contract(Promise.DIRTY_THIRD) if contract.promise == Promise.DIRTY_ZERO_THIRD else contract
         chosen = min(self.shapes, key=lambda shape: shape.full(key))
         return [Item(chosen, contract, roles)]
+
+
+def product_costs(most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The strict and the loose costs of products of single variables, by count."""
+    strict = np.ones(most + 1, dtype=np.int64)
+    loose = np.ones(most + 1, dtype=np.int64)
+    for n in range(2, most + 1):
+        strict[n] = (2 * loose[1:n] + 2 * loose[n - 1 : 0 : -1]).min()
+        loose[n] = (2 * loose[1:n] + strict[n - 1 : 0 : -1]).min()
+    return strict, loose

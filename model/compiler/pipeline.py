@@ -1,44 +1,50 @@
 """The compiler: a formula to a short, proven program.
 
-The pipeline, a pass a file in ``passes/``: normalise → other shapes (factor, rebalance) → contracts and association
-decide the cheapest words → emit → peephole → fold → schedule → search → check. Clean programs are also tried as a
-recurrence (univariate) and as a ladder of partial sums, programs in place as a chain of single variables. Shapes that
-promise to be short are all carried through to the end while they are small; the shortest in cycles wins.
+:func:`_compile` and :func:`_compile_output` are the pipeline, a named step after the other; ``docs/compiler.md`` walks
+through it with an example. A formula is normalised to a polynomial; other shapes of it (factor, rebalance) are tried;
+contracts, association and telescoping decide the cheapest words of each. Clean programs are also tried as a recurrence
+(univariate) and as a ladder of partial sums, programs in place as a chain of single variables. The shapes that promise
+to be short are emitted and carried through the passes over code while they are small; the shortest in cycles wins and
+is proven.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
-from skinny.model.errors import InputError
-from skinny.model.formula.formula import Facts, Formula, facts, operations
+from skinny.model.errors import CheckError, InputError
+from skinny.model.formula.formula import Facts, Formula, Operations, facts, operations
 from skinny.model.limits import DigitsError, check, current, watched
+from skinny.model.program.modular import PRIME
 from skinny.model.program.program import Program
 
-from .contracts import CEILING, Affine, Contract, Expression, Scalar, affine_scalar
+from .code import Affine, Code, Instruction, affine_scalar
+from .contracts import CEILING, Contract, Expression, Promise
+from .emit import emit, predict
+from .lower import lower
+from .normalise import normalise
 from .passes.chain import chain
-from .passes.check import check as prove
-from .passes.emit import MINUS, Emitter, predict, relabelled
 from .passes.factor import bisect, expand, horner
-from .passes.fold import PRIME, fold
 from .passes.ladder import ladder
-from .passes.lower import Piece, cycles, lower
-from .passes.normalise import normalise
 from .passes.peephole import peephole
+from .passes.prune import prune
 from .passes.rebalance import rebalance
 from .passes.schedule import schedule
 from .passes.search import is_searchable, search
-from .passes.univariate import Simple, in_one_form, recurrence
+from .passes.univariate import in_one_form, recurrence
 from .polynomial import Polynomial, Table
+from .prove import WrongOutputError, prove
 from .shapes import Shaper, least_cost
 
 __all__ = ["PASSES", "Compilation", "compile_formula"]
 
-#: What can be switched off by name.
+#: The passes, each of which can be switched off by name. All are files in ``passes/`` but two, which are decisions of
+#: the shaper: contracts (blocks may leave dirt that their counterparts remove) and telescope (sums of products step
+#: from one linear form to the next).
 PASSES = (
     "contracts",
     "associate",
@@ -49,11 +55,11 @@ PASSES = (
     "univariate",
     "ladder",
     "peephole",
-    "fold",
+    "prune",
     "schedule",
     "search",
 )
-#: Registers a compiled program uses at most: the packed form of an instruction holds four bits a register.
+#: Registers a compiled program uses at most.
 WIDEST = 16
 #: Shapes are carried through to the end while their cost is below this and near the best.
 SMALL = 20_000
@@ -91,7 +97,7 @@ class Compilation:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked of the compiler."""
+    """The wishes that the compiler was given."""
 
     contract: str
     width: int
@@ -107,41 +113,50 @@ class Goal:
         return self.contract == "clean"
 
     @property
-    def words(self) -> Contract:
+    def block_contract(self) -> Contract:
+        """The contract of the block that computes a whole output."""
         extra = self.width - 3
-        return Contract("Zd", True, True, extra) if self.clean else Contract("P", extra=extra)
+        if self.clean:
+            return Contract(Promise.SPEND_ZERO, fresh=True, last=True, extra=extra)
+        return Contract(Promise.RESTORE, extra=extra)
+
+    @property
+    def code_start(self) -> tuple[int, ...]:
+        """The start vector that code is written for: clean code needs (0, 1, 0, …), code in place needs none."""
+        return tuple(int(register == 1) for register in range(self.width)) if self.clean else self.start
 
 
-@dataclass
+@dataclass(frozen=True)
 class Candidate:
-    """One way to compute an output: code that is ready, or an expression still to be emitted."""
+    """One way to compute an output, which the pass ``source`` found: code, or an expression still to be emitted, or
+    neither when it is hopeless."""
 
     source: str
     cost: int
     length: int
-    expression: Expression | None = None
-    code: list[int] | None = None
-    scalars: dict[Scalar, int] | None = None
-    register: int = 0
+    made: Expression | Code | None = None
 
 
 @dataclass
 class Draft:
-    """Code on its way through the last passes."""
+    """Code on its way through the last passes: the pass that found its shape, its length as predicted before emission,
+    and the code after each step."""
 
-    code: list[int]
-    scalars: dict[Scalar, int]
-    register: int
+    source: str
     predicted: int
-    history: list[tuple[str, int, int]]
+    history: list[tuple[str, Code]] = field(default_factory=list)
 
-    def update(self, step: str, code: list[int]) -> None:
-        self.code = code
-        self.history.append((step, len(code), cycles(code, self.scalars)))
+    @property
+    def code(self) -> Code:
+        return self.history[-1][1]
 
-    def listing(self) -> list[tuple[int, Scalar]]:
-        names = list(self.scalars)
-        return [(instruction & 511, names[instruction >> 9]) for instruction in self.code]
+    def add(self, step: str, code: Code) -> None:
+        """Go on with ``code``, which is verified: so every pass is given code that was verified."""
+        code.verify(f"after the step {step}")
+        self.history.append((step, code))
+
+    def steps(self) -> list[tuple[str, int, int]]:
+        return [(step, len(code), code.cycles) for step, code in self.history]
 
 
 def compile_formula(
@@ -153,8 +168,8 @@ def compile_formula(
     without: Collection[str] = (),
     start: tuple[int, ...] | None = None,
 ) -> Compilation:
-    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart. What takes
-    more than the limits allow (see :mod:`.limits`) is refused."""
+    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart. A formula
+    that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused."""
     if not 3 <= width <= WIDEST:
         raise InputError(f"the width must be 3 to {WIDEST}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
@@ -169,30 +184,30 @@ def compile_formula(
 
 
 def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
+    """The pipeline, from formulas to a proven program."""
     began = time.perf_counter()
     written = operations(*outputs.values())
-    size = sum(len(args) for _, args in written)
-    if size > current().arguments:
-        raise InputError(f"the formula has {size:,} operands, more than the limit, {current().arguments:,}")
-    given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
-    if any(value.denominator % PRIME == 0 for value in given):
-        raise InputError("no number may be divided by a multiple of 2^61 - 1: programs are checked modulo that prime")
+    given = _given_constants(written)
     table, polynomials = normalise(outputs, written)
-    pieces: list[Piece] = []
+    drafts: dict[str, Draft] = {}
     steps: dict[str, list[int]] = {}
     length = predicted = 0
     for name, polynomial in polynomials.items():
         check()
-        piece, ahead, history = _compile_output(name, polynomial, table, goal, length)
-        pieces.append(piece)
-        length += len(piece.code)
-        predicted += ahead
-        for step, reached, taken in history:
+        draft, history = _compile_output(name, polynomial, table, goal, length)
+        drafts[name] = draft
+        length += len(draft.code)
+        predicted += draft.predicted
+        for step, reached, taken in history + draft.steps():
             entry = steps.setdefault(step, [0, 0])
             entry[0] += reached
             entry[1] += taken
-    program = lower(pieces, table.names, goal.width, goal.contract, goal.start, given)
-    checked = prove(program, outputs, written)
+    program = lower({name: draft.code for name, draft in drafts.items()}, table.names, goal.contract, given)
+    try:
+        checked = prove(program, outputs, written)
+    except WrongOutputError as error:
+        step = _first_wrong_step(drafts[error.output], outputs[error.output], table, goal)
+        raise CheckError(f"{error}, first after the step {step}") from None
     return Compilation(
         program=program,
         steps=[(step, length, taken) for step, (length, taken) in steps.items()],
@@ -205,42 +220,66 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
 
 def _compile_output(
     name: str, polynomial: Polynomial, table: Table, goal: Goal, before: int
-) -> tuple[Piece, int, list[tuple[str, int, int]]]:
-    """The code of one output, its predicted length, and the history of its length; ``before`` is the length of the
-    outputs before it."""
+) -> tuple[Draft, list[tuple[str, int, int]]]:
+    """The pipeline for one output: its shortest draft, and the best length and cost after each pass that found
+    candidates. ``before`` is the length of the outputs before it."""
     history: list[tuple[str, int, int]] = []
     candidates: list[Candidate] = []
     for candidate in _candidates(polynomial, table, goal):
         candidates.append(candidate)
-        best = min(candidates, key=lambda c: c.cost)
-        row = (candidate.source, best.length, best.cost)
+        best = min(candidates, key=_cost)
         if history and history[-1][0] == candidate.source:
-            history[-1] = row
-        else:
-            history.append(row)
-    best = min(candidates, key=lambda c: c.cost)
-    if before + best.length > current().length:
-        size = f"{before + best.length:,}" if best.length < CEILING else "astronomically many"
+            history.pop()
+        history.append((candidate.source, best.length, best.cost))
+    best = min(candidates, key=_cost)
+    _refuse_too_long(name, before, best.length)
+    near = [c for c in candidates if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
+    drafts = [_emitted(candidate, goal) for candidate in near]
+    if goal.uses("peephole"):
+        _apply("peephole", peephole, drafts)
+    if goal.clean and goal.uses("prune"):
+        _apply("prune", prune, drafts)
+    drafts.sort(key=_cycles)
+    if goal.uses("schedule"):
+        _apply("schedule", schedule, drafts[:SCHEDULED])
+        drafts.sort(key=_cycles)
+    if goal.clean and goal.uses("search"):
+        _apply("search", search, _worth_a_search(drafts))
+    return min(drafts, key=_cycles), history
+
+
+def _given_constants(written: Operations) -> frozenset[Fraction]:
+    """The constants of the formulas and one, without signs."""
+    size = sum(len(args) for _, args in written)
+    if size > current().arguments:
+        raise InputError(f"the formula has {size:,} operands, more than the limit, {current().arguments:,}")
+    given = frozenset(abs(node.value) for node, _ in written if node.kind == "constant") | {Fraction(1)}
+    if any(value.denominator % PRIME == 0 for value in given):
+        raise InputError("no number may be divided by a multiple of 2^61 - 1: programs are checked modulo that prime")
+    return given
+
+
+def _refuse_too_long(name: str, before: int, length: int) -> None:
+    if before + length > current().length:
+        size = f"{before + length:,}" if length < CEILING else "astronomically many"
         raise InputError(
             f"output {name}: the program would have {size} instructions, more than the limit {current().length:,}"
         )
-    near = [c for c in candidates if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
-    drafts = sorted((_finish(candidate, table, goal) for candidate in near), key=lambda d: d.history[-1][2])
-    if goal.uses("schedule"):
-        for draft in drafts[:SCHEDULED]:
-            draft.update("schedule", schedule(draft.code, draft.scalars, goal.width))
-        drafts.sort(key=lambda d: d.history[-1][2])
-    if goal.clean and goal.uses("search"):
-        _search(drafts, table, goal)
-    draft = min(drafts, key=lambda d: d.history[-1][2])
-    return Piece(name, draft.code, draft.scalars, draft.register), draft.predicted, history + draft.history
+
+
+def _cost(candidate: Candidate) -> int:
+    return candidate.cost
+
+
+def _cycles(draft: Draft) -> int:
+    return draft.code.cycles
 
 
 def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
     """Ways to compute the polynomial. A large one is tried in its nested form only: it is by far the shortest then."""
     expanded = _attempt(expand, table, polynomial) if goal.uses("factor") else None
     if not polynomial or expanded == {}:
-        yield _written("contracts", [], 0)
+        yield _written("contracts", Code.of([], goal.code_start))
         return
     large = len(polynomial) > LARGE
     shapes: list[Polynomial] = []
@@ -263,26 +302,26 @@ def _candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Ca
                 yield from _shaped("rebalance", balanced, table, goal)
     if not goal.clean:
         for shape in shapes[:FEW] if goal.uses("chain") else ():
-            steps = chain(table, shape)
-            if steps is not None:
-                yield _written("chain", steps, 0)
+            code = chain(table, shape, goal.code_start)
+            if code is not None:
+                yield _written("chain", code)
                 break
         return
     for shape in shapes[:FEW]:
         if goal.uses("univariate"):
             found = in_one_form(shape, table.sums, len(table.names))
             if found is not None and (goal.attention or len(found[0].terms) + (found[0].bias != 0) == 1):
-                recurrent = _attempt(recurrence, *found)
-                if recurrent is not None:
-                    yield _written("univariate", *recurrent)
+                code = _attempt(recurrence, *found, goal.code_start)
+                if code is not None:
+                    yield _written("univariate", code)
         if goal.uses("ladder"):
-            steps = ladder(table, shape, goal.width, goal.attention)
-            if steps is not None:
-                yield _written("ladder", steps, 0)
+            code = ladder(table, shape, goal.attention, goal.code_start)
+            if code is not None:
+                yield _written("ladder", code)
 
 
 def _attempt(make: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | None:
-    """What ``make`` makes, or none when its numbers get too long."""
+    """The result of ``make``, or none when its numbers get too long."""
     try:
         return make(*args, **options)
     except DigitsError:
@@ -298,59 +337,59 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     for attention in modes:
         options = (attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
         expression = Shaper(table, *options).shape(polynomial)
-        if expression.l > WIDE_SHAPES * current().length:
-            yield Candidate(source, CEILING, CEILING, expression)
+        if expression.loose_cost > WIDE_SHAPES * current().length:
+            yield Candidate(source, CEILING, CEILING)
         else:
-            yield Candidate(source, expression.full(goal.words), predict(expression, goal.words), expression)
+            contract = goal.block_contract
+            yield Candidate(source, expression.full(contract), predict(expression, contract), expression)
 
 
-def _written(source: str, steps: list[Simple], register: int) -> Candidate:
-    scalars: dict[Scalar, int] = {}
-    code = [
-        scalars.setdefault(scalar, len(scalars)) << 9 | (MINUS if sign < 0 else 0) | dst << 4 | src
-        for dst, src, sign, scalar in steps
-    ]
-    return Candidate(source, cycles(code, scalars), len(code), None, code, scalars, register)
+def _written(source: str, code: Code) -> Candidate:
+    return Candidate(source, code.cycles, len(code), code)
 
 
-def _finish(candidate: Candidate, table: Table, goal: Goal) -> Draft:
-    """Emit, then drop what is not needed."""
-    if candidate.expression is not None:
-        emitter = Emitter()
-        packed = emitter.emit(candidate.expression, goal.words)
-        registers = (1, 0, *range(2, goal.width))
-        code, scalars = relabelled(packed, registers).tolist(), emitter.scalars
-    else:
-        assert candidate.code is not None
-        assert candidate.scalars is not None
-        code, scalars = candidate.code, candidate.scalars
+def _emitted(candidate: Candidate, goal: Goal) -> Draft:
+    """The candidate as code from the start vector that was asked for."""
+    made = candidate.made
+    assert made is not None
+    code = made if isinstance(made, Code) else emit(made, goal.block_contract, goal.code_start)
     assert len(code) == candidate.length, "the predicted length is exact"
-    if goal.clean:
-        code = _from_start(code, scalars, goal.start)
-    draft = Draft(code, scalars, candidate.register, candidate.length, [])
-    draft.update("emit", code)
-    if goal.uses("peephole"):
-        draft.update("peephole", peephole(draft.code, scalars))
-    if goal.clean and goal.uses("fold"):
-        draft.update("fold", fold(draft.code, scalars, len(table.names), list(goal.start), candidate.register))
+    draft = Draft(candidate.source, candidate.length)
+    draft.add("emit", _from_start(code, goal.start) if goal.clean else code)
     return draft
 
 
-def _search(drafts: list[Draft], table: Table, goal: Goal) -> None:
-    """Look for shorter pieces in the shortest draft and, because it leaves the search more freedom, in the longest."""
-    small = [draft for draft in drafts if is_searchable(draft.code, draft.scalars)]
-    for draft in small[:1] + [other for other in small[-1:] if other.listing() != small[0].listing()]:
-        code = search(draft.code, draft.scalars, len(table.names), list(goal.start), draft.register)
-        if cycles(code, draft.scalars) <= draft.history[-1][2]:
-            draft.update("search", code)
-
-
-def _from_start(code: list[int], scalars: dict[Scalar, int], start: tuple[int, ...]) -> list[int]:
+def _from_start(code: Code, start: tuple[int, ...]) -> Code:
     """Instructions that bring another start vector to (0, 1, 0, …), then the code."""
     before = []
     for register, value in enumerate(start):
         if register != 1 and value:
             sign, scalar = affine_scalar(Affine((), -value))
-            number = scalars.setdefault(scalar, len(scalars))
-            before.append(number << 9 | (MINUS if sign < 0 else 0) | register << 4 | 1)
-    return before + code
+            before.append(Instruction(register, 1, sign, scalar))
+    return replace(code.after(before), start=start)
+
+
+def _apply(name: str, step: Callable[[Code], Code], drafts: Sequence[Draft]) -> None:
+    """Take drafts through a pass; a result that takes more cycles is not used."""
+    for draft in drafts:
+        code = step(draft.code)
+        if code.cycles <= draft.code.cycles:
+            draft.add(name, code)
+
+
+def _worth_a_search(drafts: list[Draft]) -> list[Draft]:
+    """The shortest draft and, because it leaves the search more freedom, the longest."""
+    small = [draft for draft in drafts if is_searchable(draft.code)]
+    return small[:1] + [d for d in small[-1:] if d.code.instructions() != small[0].code.instructions()]
+
+
+def _first_wrong_step(draft: Draft, formula: Formula, table: Table, goal: Goal) -> str:
+    """The step that made the code of an output wrong. Code that was wrong when it was emitted is laid to the pass that
+    found its shape."""
+    for step, code in draft.history:
+        program = lower({"output": code}, table.names, goal.contract, frozenset())
+        try:
+            prove(program, {"output": formula}, operations(formula))
+        except WrongOutputError:
+            return draft.source if step == "emit" else step
+    return "lower"

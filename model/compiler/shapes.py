@@ -12,9 +12,9 @@ from functools import cache
 
 from skinny.model.limits import check
 
-from .contracts import Affine, Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, form_size
-from .passes.associate import associate, chain
-from .passes.rebalance import product_costs
+from .code import Affine, form_size
+from .contracts import Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, product_costs
+from .passes.associate import associate
 from .polynomial import Coefficient, Monomial, Polynomial, Table, magnitude
 
 __all__ = ["Shaper", "least_cost"]
@@ -26,7 +26,7 @@ COUNTED = 2048
 
 
 def least_cost(table: Table, polynomial: Polynomial) -> int:
-    """A bound from below of what any expression of the polynomial costs under L or R, without making one: that of its
+    """A lower bound of the loose cost of every expression of the polynomial, without making one: the cost of its
     products of more than two factors, or of those inside one of its atoms, each factor a single variable."""
     inside = [table.sums[atom - len(table.names)] for atom in table.atoms_inside(polynomial)]
     return max(map(_products_cost, [polynomial, *inside]))
@@ -40,7 +40,7 @@ def _products_cost(polynomial: Polynomial) -> int:
 
 @cache
 def _loose_costs(bits: int) -> list[int]:
-    """What products of less than ``2^bits`` variables cost under L or R, by count."""
+    """The loose costs of products of less than ``2^bits`` variables, by count."""
     costs: list[int] = product_costs(1 << bits)[1].tolist()
     return costs
 
@@ -134,7 +134,7 @@ class Shaper:
         return self._sum(leaves)
 
     def _associate(self, factors: list[Expression]) -> Expression:
-        return associate(factors) if self.search else chain(factors, self.pair)
+        return associate(factors) if self.search else _in_order(factors, self.pair)
 
     def _sum(self, terms: list[tuple[int, Expression]]) -> Expression:
         return terms[0][1] if len(terms) == 1 and terms[0][0] > 0 else Sum(terms)
@@ -170,7 +170,8 @@ class Shaper:
     def _scalar_choices(
         self, atoms: Sequence[int], forms: dict[int, Affine | None], scale: Coefficient
     ) -> list[dict[int, Expression]]:
-        """Which factors to take as forms in the accumulator: none, all sums, or one that also takes the scale."""
+        """Choices of the factors that are taken as forms in the accumulator: none, all sums, or one that also takes the
+        scale."""
         choices: list[dict[int, Expression]] = [{}]
         sums = [(n, forms[atom]) for n, atom in enumerate(atoms) if atom >= len(self.variables)]
         wide = {n: form for n, form in sums if form is not None}
@@ -242,3 +243,11 @@ class Shaper:
         plain = self._separate([(monomial, c) for monomial, c in products if abs(c) == 1])
         whole = [(self._sum(terms), c) for c, terms in sorted(groups.items())]
         return [*plain, (1, self._scaled_sum(whole))]
+
+
+def _in_order(factors: Sequence[Expression], pair: type[Pair]) -> Expression:
+    """The product of ``factors`` multiplied pairwise, balanced, in the order given."""
+    level = list(factors)
+    while len(level) > 1:
+        level = [pair([(f, g)]) for f, g in zip(level[::2], level[1::2], strict=False)] + level[len(level) & ~1 :]
+    return level[0]

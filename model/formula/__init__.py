@@ -1,1 +1,1 @@
-"""Formulas: what a person writes, as text or as Python expressions."""
+"""Formulas, which a person writes as text or as Python expressions."""

@@ -8,6 +8,7 @@ memory only: build large formulas with :func:`total` and :func:`product`, or wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "constant",
     "evaluate",
     "facts",
+    "formula_text",
     "operations",
     "postorder",
     "product",
@@ -29,12 +31,16 @@ __all__ = [
     "variables",
 ]
 
+#: Characters of a formula that are printed.
+SHOWN = 200
+#: Bits of a number that is printed.
+SHOWN_BITS = 256
 #: Lengths and bounds from here on are reported as "at least this".
 CEILING = 1 << 200
 
 
 class Formula:
-    """A node. ``kind`` is ``constant``, ``variable``, ``sum``, ``product`` or ``power``; ``value`` is the
+    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``sum``, ``product`` or ``power``; ``value`` is the
     number, the name or the exponent."""
 
     __slots__ = ("args", "kind", "value")
@@ -43,6 +49,9 @@ class Formula:
         self.kind = kind
         self.args = args
         self.value = value
+
+    def __repr__(self) -> str:
+        return formula_text(self)
 
     def __add__(self, other: Formula | Number) -> Formula:
         return Formula("sum", (self, _formula(other)))
@@ -66,6 +75,8 @@ class Formula:
         return Formula("product", (_formula(other), self))
 
     def __truediv__(self, other: Number) -> Formula:
+        if isinstance(other, Formula):
+            raise InputError("a formula can be divided by a number only")
         if exact_number(other) == 0:
             raise InputError("a formula cannot be divided by zero")
         return Formula("product", (constant(1 / exact_number(other)), self))
@@ -77,6 +88,7 @@ class Formula:
 
 
 def constant(value: Number) -> Formula:
+    """``value`` as a formula."""
     return Formula("constant", value=exact_number(value))
 
 
@@ -126,6 +138,80 @@ def postorder(*roots: Formula) -> Iterator[Formula]:
         yield node
 
 
+def formula_text(formula: Formula, most: int = SHOWN) -> str:
+    """``formula`` as a person writes it, cut after about ``most`` characters. What is cut costs nothing."""
+    out: list[str] = []
+    size = 0
+    # Each level writes a character or more, so what is nested deeper than that would not be shown.
+    stack: list[Iterator[str | tuple[Formula, int]]] = [iter([(formula, _SUM)])]
+    while stack:
+        part = next(stack[-1], None)
+        if part is None:
+            stack.pop()
+            continue
+        if not isinstance(part, str) and (len(stack) <= most or not part[0].args):
+            stack.append(_parts(*part))
+            continue
+        text = part if isinstance(part, str) else "…"
+        out.append(text)
+        size += len(text)
+        if size > most:
+            return "".join(out)[:most] + " …"
+    return "".join(out)
+
+
+#: The places of an operand: the beginning of a sum takes anything without parentheses, a term or a factor what has no
+#: sign in front and is no sum, the base of a power a name or a whole number.
+_SUM, _TERM, _BASE = range(3)
+
+
+def _parts(node: Formula, place: int) -> Iterator[str | tuple[Formula, int]]:
+    """The text of ``node`` as an operand at ``place``: pieces of text, and operands still to be written."""
+    if node.kind == "constant":
+        yield _constant_text(node.value, place)
+        return
+    if node.kind == "variable":
+        yield str(node.value)
+        return
+    negative = _is_negated(node)
+    enclosed = place > (_SUM if negative or node.kind == "sum" else _TERM)
+    yield "(" * enclosed
+    match node.kind:
+        case "sum":
+            for number, arg in enumerate(node.args):
+                minus = number > 0 and _is_negated(arg)
+                yield " - " if minus else " + " * (number > 0)
+                if minus:
+                    yield from _factors(arg.args[1:])
+                else:
+                    yield arg, _TERM if number else _SUM
+        case "product":
+            yield "-" * negative
+            yield from _factors(node.args[negative:])
+        case "power":
+            yield node.args[0], _BASE
+            yield f"^{node.value}"
+    yield ")" * enclosed
+
+
+def _factors(args: Sequence[Formula]) -> Iterator[str | tuple[Formula, int]]:
+    for number, arg in enumerate(args):
+        yield "*" * (number > 0)
+        yield arg, _TERM
+
+
+def _is_negated(node: Formula) -> bool:
+    """Whether ``node`` is minus one times something, which is written with a sign."""
+    return node.kind == "product" and len(node.args) > 1 and node.args[0] is MINUS_ONE
+
+
+def _constant_text(value: Fraction, place: int) -> str:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > SHOWN_BITS:
+        return "…"
+    enclosed = (value < 0 and place > _SUM) or (value.denominator > 1 and place > _TERM)
+    return f"({value})" if enclosed else str(value)
+
+
 def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
     """The value of ``formula`` at ``values``, packed or single elements, computed as written.
 
@@ -138,7 +224,7 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
         match node.kind:
             case "constant":
                 element = ring.embed(node.value)
-                batch = 1 if some is None else some.shape[-1] * (64 if ring.name == "boolean" else 1)
+                batch = 1 if some is None else some.shape[-1] * ring.inferences_per_word
                 results[id(node)] = ring.constant(element, batch)
             case "variable":
                 results[id(node)] = values[node.value]
@@ -149,7 +235,7 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
                     out = combine(out, arg)
                 results[id(node)] = out
             case "power":
-                out = ring.constant(ring.embed(1), args[0].shape[-1] * (64 if ring.name == "boolean" else 1))
+                out = ring.constant(ring.embed(1), args[0].shape[-1] * ring.inferences_per_word)
                 for bit in bin(node.value)[2:]:
                     out = ring.mul(out, out)
                     out = ring.mul(out, args[0]) if bit == "1" else out
@@ -158,11 +244,11 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
 
 
 class Facts:
-    """What is known of a formula without compiling it.
+    """Sizes of a formula that are known without compiling it.
 
-    ``leaves`` and ``depth`` count the written formula (a chain of one operator is one balanced operator, a
-    sign is free); ``textbook`` is the length of the Ben-Or-Cleve recursion, ``bound`` is ``4^depth``. Numbers
-    from :data:`CEILING` on are cut there.
+    ``leaves`` and ``depth`` count the formula as it is written (several equal operators in a row are one balanced
+    operator, a sign is free); ``textbook`` is the length of the Ben-Or-Cleve recursion, ``bound`` is ``4^depth``.
+    Numbers from :data:`CEILING` on are cut there.
     """
 
     __slots__ = ("bound", "degree", "depth", "leaves", "textbook", "variables")
@@ -187,7 +273,7 @@ def _balanced_depths(count: int) -> tuple[int, ...]:
 
 @cache
 def _balanced_weight(count: int) -> int:
-    """``Σ 2^depth`` over the leaves of a balanced binary tree: what a product of ``count`` leaves takes."""
+    """``Σ 2^depth`` over the leaves of a balanced binary tree: the length of a product of ``count`` leaves."""
     low = 1 << (count.bit_length() - 1)
     return low * (2 * low - count) + 4 * low * (count - low) if count > low else low * low
 
@@ -196,8 +282,8 @@ Operations = list[tuple[Formula, Sequence[Formula]]]
 
 
 def operations(*formulas: Formula) -> Operations:
-    """Every node below ``formulas`` with its arguments, arguments first. A chain of one operator is one operation, down
-    to arguments of another kind and to nodes that are used elsewhere too."""
+    """Every node below ``formulas`` with its arguments, arguments first. Several equal operators in a row are one
+    operation, down to arguments of another kind and to nodes that are used elsewhere too."""
     nodes = list(postorder(*formulas))
     seen: set[int] = set()
     own = {id(formula) for formula in formulas}
@@ -235,7 +321,7 @@ def _flat_arguments(node: Formula, own: set[int]) -> Sequence[Formula]:
 
 
 def facts(*formulas: Formula, known_operations: Operations | None = None) -> Facts:
-    """Facts of one formula, or of several outputs together (lengths add, depth and degree are the largest)."""
+    """The sizes of one formula, or of several outputs together: lengths are added, depth and degree are the largest."""
     names: dict[str, None] = {}
     known: dict[int, tuple[int, int, int, int]] = {}
     for node, given in known_operations or operations(*formulas):

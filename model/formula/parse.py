@@ -1,7 +1,7 @@
-"""Formula text to :class:`~skinny.model.formula.formula.Formula`: ``y = (a + 2*b)^3 - 3/4*c``.
+"""Formulas from text like ``y = (a + 2*b)^3 - 3/4*c``.
 
-Statements are separated by ``;`` or new lines. ``name = …`` is an output, ``let name = …`` a shared
-subexpression, a lone expression the output ``y``. ``#`` starts a comment. No recursion, no ``eval``.
+Statements are separated by ``;`` or new lines. ``name = …`` is an output, ``let name = …`` a shared subexpression, and
+an expression alone is the output ``y``. ``#`` starts a comment. Text is read without recursion and without ``eval``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LARGEST_EXPONENT = 100_000
 class _Parser:
     """A shunting yard whose operands are whole argument lists, so that long sums and products stay flat.
 
-    Tokens are plain strings; where one stands in the text is worked out only when it is to be blamed.
+    Tokens are plain strings. The place of a token in the text is looked for only when a message names it.
     """
 
     def __init__(self, text: str) -> None:

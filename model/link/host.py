@@ -1,8 +1,8 @@
-"""The host's end of the link: programs to a board, vectors to its core, results back.
+"""The host's end of the link: it sends programs and vectors to a board and receives the results of its core.
 
-Several requests are on their way at a time. When one is lost, whatever the cause, all that were not answered are sent
-again from where the board says it is; ``docs/link.md`` says why that is safe. A core that met a fault, or gives too few
-results or too many, is reset and loaded again, and the vectors are sent again: ``docs/faults.md``.
+Several requests are on their way at a time. When one is lost, for whatever cause, all requests without a reply are sent
+again, from the position that the board names; ``docs/link.md`` says why that is safe. A core that met a fault, or gives
+too few results or too many, is reset and loaded again, and the vectors are sent again: ``docs/faults.md``.
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ S = TypeVar("S", bound=np.generic)
 
 #: Positions on the wire are taken modulo this.
 POSITIONS = 1 << 16
-#: And numbers of sessions modulo this.
+#: Numbers of sessions are taken modulo this.
 SESSIONS = 1 << 8
 
 
 class Status(NamedTuple):
-    """A board and what it is doing. ``seal`` is that of the image it holds, zero for none."""
+    """The state of a board: its description, the ``seal`` of the image that it holds (zero for none), whether it has
+    met a fault, and whether its core is running."""
 
-    device: BoardInfo
+    info: BoardInfo
     seal: int
     fault: bool
     busy: bool
 
 
 class Outputs(NamedTuple):
-    """Results of vectors: hardware ``words`` of shape ``(vectors, outputs)``, and which of them come from a run that
-    had met a malformed word or a failed check; of a self-checked image, from a batch with such a run."""
+    """The results of vectors: hardware ``words`` of shape ``(vectors, outputs)``. ``faults`` marks those that come from
+    a run that had met a malformed word or a failed check; in a self-checked image, from a batch with such a run."""
 
     words: Words
     faults: NDArray[np.bool_]
@@ -72,7 +73,7 @@ class Host:
     """The board at the other end of ``channel``.
 
     ``seconds`` is how long a reply may take, ``attempts`` how many losses in a row are borne. Raises
-    :exc:`~.window.LinkError` after that; never waits for ever, and never returns what the core did not compute.
+    :exc:`~.requests.LinkError` after that. It never waits for ever, and returns nothing that the core did not compute.
 
     ``loads`` counts how often a program was sent, ``recoveries`` how often a core was reset and loaded because of its
     results.
@@ -91,7 +92,7 @@ class Host:
         return self._requests.lost
 
     def open(self) -> Status:
-        """Begin a session: the core is reset, what it holds stays."""
+        """Begin a session: the core is reset and keeps its program and weights."""
         if self._named is None:
             self._named = self._requests.ask(Kind.STATUS).session
         for _ in range(self._requests.attempts):
@@ -104,12 +105,12 @@ class Host:
         raise LinkError("the board opens no session: another host may have it")
 
     def status(self) -> Status:
-        """What the board says now. Needs no session and leaves one as it is."""
+        """The state of the board now. This needs no session and leaves an open session as it is."""
         return self._describe(self._requests.ask(Kind.STATUS))
 
     def load(self, image: Image, force: bool = False) -> None:
-        """Put ``image`` into the core, unless it is there; with ``force`` in any case. Raises :exc:`InputError` if it
-        was made for another."""
+        """Put ``image`` into the core, unless it is there already; with ``force`` in any case. Raises :exc:`InputError`
+        if it was made for another core."""
         self._persist(lambda: self._load(image, force))
 
     def run(self, image: Image, vectors: Words) -> Outputs:
@@ -126,7 +127,7 @@ class Host:
         return Outputs(np.concatenate(words), np.concatenate(faults))
 
     def _run_sure(self, image: Image, vectors: Words) -> Outputs:
-        """The results of a session; of another one if these are faulty or not complete."""
+        """The results of one session, or of a second one if the first are faulty or not complete."""
         try:
             found = self._persist(lambda: self._run(self._load(image), image, vectors))
             if not found.faults.any():
@@ -138,13 +139,13 @@ class Host:
 
     def _describe(self, reply: Reply) -> Status:
         size = REQUEST[Kind.SEAL]["seal"]
-        device = BoardInfo.parse(reply.payload[size:].decode("ascii", "replace"))
-        self._requests.room = device.buffer
+        info = BoardInfo.parse(reply.payload[size:].decode("ascii", "replace"))
+        self._requests.room = info.buffer
         number = int.from_bytes(reply.payload[:size], "little")
-        return Status(device, number, bool(reply.flags & Flag.FAULT), bool(reply.flags & Flag.BUSY))
+        return Status(info, number, bool(reply.flags & Flag.FAULT), bool(reply.flags & Flag.BUSY))
 
     def _persist(self, work: Callable[[], T]) -> T:
-        """``work``, from the beginning each time the board is reset meanwhile."""
+        """The result of ``work``, which is done again from the beginning each time the board is reset meanwhile."""
         for _ in range(self._requests.attempts):
             try:
                 return work()
@@ -154,11 +155,11 @@ class Host:
 
     def _load(self, image: Image, force: bool = False) -> BoardInfo:
         status = self.open()
-        config = status.device.config
+        config = status.info.config
         if image.config != config:
             raise InputError(f"the image is made for {image.config}, the board has {config}")
         if status.seal == seal(image) and not force:
-            return status.device
+            return status.info
         requests: list[tuple[dict[str, int], bytes]] = []
         for space, group in groupby(image.loads(), key=lambda item: item.space):
             words = np.array([item.data for item in group], dtype=np.uint64)
@@ -176,31 +177,32 @@ class Host:
                 sent, losses = done, self._requests.bear(losses)
         self._requests.ask(Kind.SEAL, seal=seal(image))
         self.loads += 1
-        return status.device
+        return status.info
 
     def _locate(self, got: int = 0) -> int:
-        """How many words the core took, modulo ``POSITIONS``, when all that was sent before is done with or lost."""
+        """The number of words that the core took, modulo ``POSITIONS``, when every earlier request is carried out or
+        lost."""
         at = got % POSITIONS
         return self._requests.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
 
-    def _run(self, device: BoardInfo, image: Image, vectors: Words) -> Outputs:
+    def _run(self, info: BoardInfo, image: Image, vectors: Words) -> Outputs:
         config, size = image.config, word_bytes(image.config)
         order = _Order(config.threads, image.vector, image.emits, len(vectors))
         words = vectors.reshape(-1)
         results = np.zeros(order.results(len(words)), dtype=np.uint64)
         faults = np.zeros(len(results), dtype=np.bool_)
-        # A long program has nothing to show for a while.
+        # A long program gives no results for a while.
         patience = self._requests.attempts + len(image) * config.threads // PATIENCE
-        # Words that were sent and that the core took; results that were asked for and that are here.
+        # Words: sent, and accepted by the core. Results: asked for, and got.
         sent = accepted = asked = got = losses = 0
         busy = False
         expected: deque[tuple[int, int]] = deque()
         while got < len(results):
-            # The worse the line, the shorter the frames.
+            # Frames get shorter with each loss, because a short one comes through a bad line more easily.
             most = max(1, most_words(config) >> losses), max(1, most_results(config) >> losses)
             while True:
-                end = max(sent, min(sent + most[0], order.words(got, device.results)))
-                count = min(most[1], order.results(end) - asked, got + device.results - asked)
+                end = max(sent, min(sent + most[0], order.words(got, info.results)))
+                count = min(most[1], order.results(end) - asked, got + info.results - asked)
                 kind = Kind.FINISH if sent < end == len(words) else Kind.EXCHANGE
                 fields = {"position": sent, "taken": got, "start": asked}
                 fields = {name: value % POSITIONS for name, value in fields.items()} | {"count": count}
@@ -241,8 +243,8 @@ class Host:
         return order.outputs(results, faults, image)
 
     def _expect_rest(self, words: int, results: int, busy: bool, patience: int) -> None:
-        """Raise unless the core took so many words and gave so many results, no more: one that was lost or made up on
-        the way would shift all that come after it. ``busy``: the core was running when it was last heard of."""
+        """Raise unless the core took exactly so many words and gave exactly so many results: one that was lost or added
+        on the way would shift all that come after it. ``busy`` says whether the core was running in its last reply."""
         at = results % POSITIONS
         for _ in range(patience):
             # The board waits for a result only where the position is the right one.
@@ -259,7 +261,7 @@ class Host:
 
 
 class _Order(NamedTuple):
-    """In which order the results of so many vectors come: of a batch, for each emit, one a thread."""
+    """The order in which the results of so many vectors come: batch by batch, emit by emit, thread by thread."""
 
     threads: int
     vector: int
@@ -267,19 +269,19 @@ class _Order(NamedTuple):
     vectors: int
 
     def results(self, words: int) -> int:
-        """Results of the batches that the first ``words`` input words complete."""
+        """The number of results of the batches that the first ``words`` input words complete."""
         complete = words // self.vector
         return (complete if complete == self.vectors else complete - complete % self.threads) * self.emits
 
     def words(self, got: int, room: int) -> int:
-        """Input words that may be on their way when ``got`` results are here and ``room`` more can be kept: those of
-        whole batches, one at least."""
+        """The number of input words that may have been sent when ``got`` results are here and ``room`` more can be
+        kept: those of whole batches, one batch at least."""
         batch = self.threads * self.emits
         batches = max((got + room) // batch, got // batch + 1)
         return min(batches * self.threads, self.vectors) * self.vector
 
     def outputs(self, results: Words, faults: NDArray[np.bool_], image: Image) -> Outputs:
-        """What came for ``image``, without its status words."""
+        """The outputs of ``image`` in ``results``, without its status words."""
         words, faulty = self.arrange(results), self.arrange(faults)
         if image.self_check and len(words):
             # A batch is good only as a whole.
@@ -290,7 +292,7 @@ class _Order(NamedTuple):
         return Outputs(words[:, :kept], faulty[:, :kept])
 
     def arrange(self, results: NDArray[S]) -> NDArray[S]:
-        """Results in the shape ``(vectors, emits)``."""
+        """``results`` in the shape ``(vectors, emits)``."""
         whole = self.vectors // self.threads * self.threads
         full = results[: whole * self.emits].reshape(-1, self.emits, self.threads).transpose(0, 2, 1)
         rest = results[whole * self.emits :].reshape(self.emits, -1).T

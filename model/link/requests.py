@@ -1,4 +1,4 @@
-"""Requests on their way to a board, and the replies to them, whatever the line does to either."""
+"""Requests to a board and the replies to them, over a line that may lose or garble both."""
 
 from __future__ import annotations
 
@@ -21,31 +21,30 @@ class LinkError(CheckError):
 
 
 class ForgottenError(Exception):
-    """The board knows nothing of this session: it was reset."""
+    """The board does not know this session, because it was reset."""
 
 
 class Channel(Protocol):
-    """A line to a board."""
+    """A line to a board that carries bytes both ways."""
 
     def write(self, data: bytes, /) -> object: ...
 
     def read(self, seconds: float, /) -> bytes:
-        """Bytes that have come, at least one if any comes within ``seconds``."""
+        """The bytes that have come; at least one, unless none comes within ``seconds``."""
         ...
 
 
 class Requests:
-    """Several requests at a time, answered in order.
+    """The requests of a host that have no reply yet. Several may be on their way; the board answers them in order.
 
-    ``seconds`` is how long a reply may take, ``attempts`` how many losses in a row are borne, ``room`` how many bytes
-    of requests without a reply the board can hold (one request may always be sent).
+    A reply may take ``seconds``, and ``attempts`` losses in a row are borne. ``room`` is the number of bytes of
+    requests without a reply that the board can hold; one request may always be sent. ``lost`` counts the losses so far.
     """
 
     def __init__(self, channel: Channel, seconds: float, attempts: int) -> None:
         self.room = 0
         self.attempts = attempts
         self.session = 0
-        #: Losses so far.
         self.lost = 0
         self._channel = channel
         self._seconds = seconds
@@ -58,7 +57,7 @@ class Requests:
         self._astray = True
 
     def send(self, kind: Kind, fields: dict[str, int], payload: bytes = b"") -> bool:
-        """Send a request, if the board has room for it."""
+        """Send a request if the board has room for it; return whether it was sent."""
         number = (self._number + 1) % 256
         wire = frame(request(kind, payload, session=self.session, number=number, **fields))
         if self._open and sum(size for _, _, size in self._open) + len(wire) >= self.room:
@@ -70,8 +69,8 @@ class Requests:
         return True
 
     def receive(self, heed: bool = True) -> Reply | None:
-        """The reply to the oldest request, or None when one was lost on the way there or back. With ``heed`` word of a
-        garbled frame is such a loss; without, it is about frames that were given up."""
+        """The reply to the oldest request, or None when a request or a reply was lost. With ``heed`` a garbled frame
+        counts as such a loss; without, it is ignored, because it belongs to requests that were given up."""
         noise = 0
         while noise < NOISE:
             while self._bodies:
@@ -109,20 +108,20 @@ class Requests:
         return reply
 
     def lose(self) -> None:
-        """Give up all that has no reply."""
+        """Give up all requests without a reply."""
         self._open.clear()
         self._astray = True
         self.lost += 1
 
     def bear(self, losses: int) -> int:
-        """One loss in a row more, if that is not too many."""
+        """Count one more loss in a row, and raise :exc:`LinkError` when there are too many."""
         if losses + 1 >= self.attempts:
             raise LinkError(f"no answer from the board ({losses + 1} requests in a row)")
         return losses + 1
 
     def ask(self, kind: Kind, **fields: int) -> Reply:
-        """One request, sent until it is answered. Nothing else may be on its way, but for what was given up: of that
-        nothing is left in the board when the reply is here."""
+        """Send one request again and again until it is answered. No other request may be on its way, except those that
+        were given up: none of them is left in the board when the reply is here."""
         losses = 0
         while True:
             self.send(kind, fields)

@@ -1,7 +1,7 @@
-"""The wire format between a host and a board; ``docs/link.md`` says the same in words.
+"""The wire format between a host and a board; ``docs/link.md`` describes it in words.
 
-The host asks, the board answers, and every request may be repeated: words carry their absolute position, so that one
-that arrives twice does nothing twice. ``hdl`` builds its layouts from :data:`REQUEST` and :data:`REPLY`.
+The host asks, the board answers, and every request may be repeated: words carry their absolute position, so that a word
+that arrives twice is used once. ``hdl`` builds its layouts from :data:`REQUEST` and :data:`REPLY`.
 All numbers are unsigned and little-endian.
 """
 
@@ -57,33 +57,33 @@ REPLY_BIT = 0x80
 
 
 class Kind(IntEnum):
-    """What a request asks for."""
+    """The kind of a request: the service that it asks for."""
 
     #: Begin a session, if it is the next one: the core forgets its inputs and results, positions begin at zero. Program
     #: and weights stay.
     OPEN = 1
-    #: Say what you are.
+    #: Describe yourself.
     STATUS = 2
     #: Write words of the payload to a space of the core, at successive addresses. Breaks the seal, as does a fault.
     LOAD = 3
-    #: What was loaded is complete: keep this number with it.
+    #: The load is complete: keep this number, the seal, with it.
     SEAL = 4
     #: Take input words, answer with result words.
     EXCHANGE = 5
-    #: The same, and the last word of the payload ends a batch.
+    #: Take input words and answer like ``EXCHANGE``; the last word of the payload ends a batch.
     FINISH = 6
 
 
 class Reason(IntEnum):
-    """Why a request was refused."""
+    """The reason why a request was refused."""
 
     NONE = 0
-    #: A frame whose bytes are not what was sent; which one is not known.
+    #: A frame came damaged; nothing in it can be trusted, not even its number.
     GARBLED = 1
     UNKNOWN_KIND = 2
     #: The request is not of the session that is open: the board was reset, or another host has it.
     NO_SESSION = 3
-    #: A length, address or count that cannot be.
+    #: A length, an address or a count is impossible.
     MALFORMED = 4
     #: The core was running all the while and could not be loaded.
     BUSY = 5
@@ -126,13 +126,13 @@ def frame(body: bytes) -> bytes:
 
 
 class Deframer:
-    """Bytes from the wire to the bodies of frames, whatever was lost or added on the way."""
+    """It finds the bodies of frames in the bytes from the wire, even when some were lost or added on the way."""
 
     def __init__(self) -> None:
         self._held = bytearray()
 
     def feed(self, received: bytes) -> Iterator[bytes | None]:
-        """The bodies that are complete now, None for one that was garbled."""
+        """Take the bytes ``received``; the bodies of the frames that they complete, None for a garbled one."""
         for byte in received:
             if byte:
                 self._held.append(byte)
@@ -158,7 +158,7 @@ def request(kind: Kind, payload: bytes = b"", **fields: int) -> bytes:
 
 
 class Reply(NamedTuple):
-    """A reply, its fields apart. ``accepted`` counts the input words of this session that the core took, mod 2^16."""
+    """A reply as its fields. ``accepted`` counts the input words of this session that the core took, mod 2^16."""
 
     kind: int
     session: int
@@ -170,7 +170,7 @@ class Reply(NamedTuple):
 
     @classmethod
     def parse(cls, body: bytes) -> Reply | None:
-        """None for what is no reply."""
+        """The reply in ``body``, or None if it is no reply."""
         head = sum(REPLY.values())
         if len(body) < head or not body[0] & REPLY_BIT:
             return None
@@ -182,27 +182,27 @@ class Reply(NamedTuple):
 
 
 def word_bytes(config: CoreConfig) -> int:
-    """Bytes of an input or result word."""
+    """The number of bytes of an input or result word."""
     return (config.bits + 7) // 8
 
 
 def load_bytes(config: CoreConfig) -> int:
-    """Bytes of a word of the load port."""
+    """The number of bytes of a word of the load port."""
     return (config.load_bits + 7) // 8
 
 
 def most_words(config: CoreConfig) -> int:
-    """Input words of the largest request."""
+    """The number of input words in the largest request."""
     return (MOST - CHECK - sum(REQUEST[Kind.EXCHANGE].values())) // word_bytes(config)
 
 
 def most_results(config: CoreConfig) -> int:
-    """Result words of the largest reply."""
+    """The number of result words in the largest reply."""
     return (MOST - CHECK - sum(REPLY.values())) // word_bytes(config)
 
 
 def most_loads(config: CoreConfig) -> int:
-    """Words of the largest load request."""
+    """The number of words in the largest load request."""
     return (MOST - CHECK - sum(REQUEST[Kind.LOAD].values())) // load_bytes(config)
 
 
@@ -219,18 +219,19 @@ def unpack_words(payload: bytes, size: int) -> Words:
 
 
 def seal(image: Image) -> int:
-    """A number for what a core holds after ``image`` was loaded; never zero, which means a broken seal."""
+    """The seal of ``image``: a number that stands for the content of a core that it was loaded into. It is never zero,
+    which means a broken seal."""
     words = b"".join(b"%d %d %d," % (item.space, item.address, item.data) for item in image.loads())
     return zlib.crc32(words) or 1
 
 
-# What a board says of itself
+# The description of a board
 
 
 @dataclasses.dataclass(frozen=True)
 class BoardInfo:
-    """A core behind a link: ``clock`` in Hz; ``results`` words are kept until the host has them; requests of ``buffer``
-    bytes, one more each, may wait. Both are powers of two."""
+    """The description of a board: its core, its name, its ``clock`` in Hz. It keeps ``results`` words until the host
+    has them, and requests of ``buffer`` bytes together, one byte more for each, may wait. Both are powers of two."""
 
     config: CoreConfig
     board: str
@@ -244,7 +245,8 @@ class BoardInfo:
                 raise InputError(f"{name} of a board must be a power of two, not {words}")
 
     def text(self) -> str:
-        """One line of words ``name=value``; the payload of the reply to ``OPEN`` and ``STATUS``, after the seal."""
+        """The description as one line of words ``name=value``. It is the payload of the reply to ``OPEN`` and
+        ``STATUS``, after the seal."""
         own = {"board": self.board, "clock": self.clock, "results": self.results, "buffer": self.buffer}
         core = {field.name: getattr(self.config, field.name) for field in dataclasses.fields(self.config)}
         values = own | core | {"ring": self.config.ring.name}

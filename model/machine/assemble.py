@@ -8,36 +8,32 @@ instructions, the others emit and check.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.program.program import Input, Linear, Program, Weight
 from skinny.model.program.text import instruction_texts, scalar_texts
-from skinny.model.rings import Ring
+from skinny.model.rings import Array, Ring
+from skinny.model.run.golden import run
 
+from . import cycles
+from .image import Write
 from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words
 
-__all__ = ["Image", "Write", "assemble", "disassemble", "fit_image"]
+__all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
 
 Code = list[tuple[int, int, int, int]]
 
 
-class Write(NamedTuple):
-    """One write at the load port."""
-
-    space: Space
-    address: int
-    data: int
-
-
 @dataclass(frozen=True, eq=False)
 class Image:
-    """What a core holds to run a program. ``words``, ``weights`` and ``start`` are hardware words.
+    """What a core holds to run a program: a :class:`~.image.MachineImage` of one lane. ``words``, ``weights`` and
+    ``start`` are hardware words.
 
     ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
@@ -60,7 +56,7 @@ class Image:
 
     @property
     def hardware(self) -> CoreConfig:
-        """What the image is made for."""
+        """The size of the core that the image is made for."""
         return self.config
 
     @property
@@ -90,6 +86,36 @@ class Image:
             Setting.LAST_INPUT: self.vector - 1,
             Setting.BATCHES: self.batches,
         }
+
+    @property
+    def emit_addresses(self) -> NDArray[np.int64]:
+        """The addresses of the words that send a result."""
+        return np.flatnonzero(self.config.decode(self.words)["op"] == Op.EMIT)
+
+    def reassemble(self, program: Program) -> Image:
+        return assemble(program, self.config)
+
+    def golden(self, elements: Array) -> Array:
+        return run(self.program, self.config.ring, elements).outputs
+
+    def timetable(
+        self,
+        sizes: Sequence[int],
+        gaps: Sequence[int] | None = None,
+        stalls: Sequence[int] | None = None,
+        pauses: Sequence[int] = (),
+    ) -> cycles.Timetable:
+        return cycles.timetable(self, sizes, gaps, stalls, pauses)
+
+    def predict(
+        self,
+        vectors: Words,
+        sizes: Sequence[int],
+        gaps: Sequence[int] | None = None,
+        stalls: Sequence[int] | None = None,
+        pauses: Sequence[int] = (),
+    ) -> cycles.Prediction:
+        return cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
 
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into a core over its load port."""
@@ -196,7 +222,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
 
 def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
-    words = program.cycles + len(program.outputs)
+    words = program.words + len(program.outputs)
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
         (len(program.inputs), config.inputs, "inputs do not fit a memory of"),

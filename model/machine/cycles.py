@@ -7,15 +7,18 @@ that starts in cycle ``t0`` issues word ``p`` of thread ``t`` in cycle ``t0 + pÂ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.rings import Array, Boolean
 
-from .assemble import Image
+from .image import MachineImage
 from .isa import APPLIES, ATTENDS, CoreConfig, Op, Words
+
+if TYPE_CHECKING:
+    from .assemble import Image
 
 __all__ = [
     "ACCEPT_TO_START",
@@ -25,19 +28,22 @@ __all__ = [
     "NEVER",
     "TAKEN_TO_START",
     "Execution",
-    "Loading",
+    "Ports",
+    "Prediction",
     "Results",
     "Retirements",
     "Timetable",
     "batch_sizes",
-    "busy_changes",
+    "cycles_per_inference",
     "execute",
+    "latency",
     "overhead",
+    "predict",
     "results",
     "retire_delay",
     "retirements",
-    "schedule",
     "start_cycle",
+    "timetable",
 ]
 
 #: From the cycle in which the last input word of a batch is accepted to its first issue.
@@ -193,7 +199,7 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     config = image.config
     thread, vector, begin = _threads(starts, sizes)
     fields = config.decode(image.words)
-    emits = np.flatnonzero(fields["op"] == Op.EMIT)
+    emits = image.emit_addresses
     stained = np.logical_or.accumulate(execution.faults, axis=0)
     final = np.zeros(len(thread), dtype=bool)
     final[np.cumsum(np.asarray(sizes, dtype=np.int64)) - 1] = True
@@ -224,17 +230,6 @@ class Timetable(NamedTuple):
     loaded: Cycles
 
 
-def busy_changes(starts: Sequence[int], idle: Sequence[int]) -> list[int]:
-    """The cycles in which ``busy`` changes when a batch keeps it high from ``starts`` until before ``idle``."""
-    changes: list[int] = []
-    for start, end in zip(starts, idle, strict=True):
-        if changes and start <= changes[-1]:
-            changes[-1] = max(changes[-1], end)
-        else:
-            changes += [start, end]
-    return changes
-
-
 class Loading:
     """Words offered at the load port during a run, word ``n`` when ``pauses[n]`` cycles have passed since the word
     before was taken; ``loaded`` are the cycles in which they are."""
@@ -256,51 +251,134 @@ class Loading:
         return start
 
 
-def schedule(
+def _busy_changes(starts: Sequence[int], idle: Sequence[int]) -> list[int]:
+    """The cycles in which ``busy`` changes when a batch keeps it high from ``starts`` until before ``idle``."""
+    changes: list[int] = []
+    for start, end in zip(starts, idle, strict=True):
+        if changes and start <= changes[-1]:
+            changes[-1] = max(changes[-1], end)
+        else:
+            changes += [start, end]
+    return changes
+
+
+class Ports:
+    """The ports of a core or an engine while a :class:`Timetable` is made: what was accepted, sent and loaded so far.
+
+    ``starts`` and ``idle`` hold for each batch the cycle of its first issue and the first cycle in which it keeps
+    ``busy`` high no more; ``ends`` those in which its last result was taken. ``turns`` are the cycles from the first
+    issue of a batch to that of the next, at least. The parameters are those of :meth:`~.image.MachineImage.timetable`;
+    ``begin`` is the first cycle after reset.
+    """
+
+    def __init__(
+        self,
+        image: MachineImage,
+        gaps: Sequence[int] | None,
+        stalls: Sequence[int] | None,
+        pauses: Sequence[int],
+        begin: int = 0,
+    ) -> None:
+        self.image = image
+        self.gaps = gaps
+        self.stalls = stalls
+        self.begin = begin
+        self.turns = len(image) * image.config.threads
+        self.loading = Loading(pauses, begin)
+        self.accepted: list[int] = []
+        self.starts: list[int] = []
+        self.idle: list[int] = []
+        self.ends: list[int] = []
+        self.valid: list[int] = []
+        self.taken: list[int] = []
+
+    def accept(self, size: int) -> int:
+        """Take the input words of the next batch, of ``size`` vectors; returns the cycle of the last."""
+        free = self.begin if len(self.starts) < 2 else self.starts[-2] + self.turns - 1 + BUFFER_DELAY
+        for _ in range(size * self.image.vector):
+            offered = self.accepted[-1] + 1 if self.accepted else self.begin
+            offered += self.gaps[len(self.accepted)] if self.gaps is not None else 0
+            self.accepted.append(max(offered, free))
+        return self.accepted[-1]
+
+    def load(self, start: int) -> tuple[int, bool]:
+        """When a batch starts that could start in cycle ``start`` if nothing was offered at the load port, and whether
+        words were loaded before it and after the start of the batch before."""
+        written = len(self.loading.loaded)
+        start = self.loading.delay(start, self.idle[-1] if self.idle else self.begin)
+        return start, len(self.loading.loaded) > written
+
+    def send(self, shown: int) -> None:
+        """Send a result that can be at ``o`` in cycle ``shown``, and not before the result before it was taken."""
+        self.valid.append(max(shown, self.taken[-1] + 1 if self.taken else 0))
+        self.taken.append(self.valid[-1] + (self.stalls[len(self.taken)] if self.stalls is not None else 0))
+
+    def timetable(self) -> Timetable:
+        """All that happened, when what is left for the load port is loaded, too."""
+        self.load(NEVER)
+        columns = (
+            *(self.accepted, self.starts, self.valid, self.taken),
+            *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+        )
+        return Timetable(*(np.array(column, dtype=np.int64) for column in columns))
+
+
+def timetable(
     image: Image,
     sizes: Sequence[int],
     gaps: Sequence[int] | None = None,
     stalls: Sequence[int] | None = None,
-    begin: int = 0,
     pauses: Sequence[int] = (),
+    begin: int = 0,
 ) -> Timetable:
-    """When everything happens, from the first cycle ``begin`` after reset.
-
-    ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
-    the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word ``n`` is offered at
-    the load port. Without them: a source and a sink that never wait, and nothing at the load port.
-    """
+    """When everything happens in a core, from the first cycle ``begin`` after reset; the other parameters are those of
+    :meth:`~.image.MachineImage.timetable`."""
     config = image.config
-    length = len(image) * config.threads
-    emits = np.flatnonzero(config.decode(image.words)["op"] == Op.EMIT).tolist()
-    accepted: list[int] = []
-    starts: list[int] = []
-    valid: list[int] = []
-    taken: list[int] = []
-    ends: list[int] = []
-    idle: list[int] = []
-    loading = Loading(pauses, begin)
+    emits = image.emit_addresses.tolist()
+    ports = Ports(image, gaps, stalls, pauses, begin)
     for batch, size in enumerate(sizes):
-        free = begin if batch < 2 else starts[batch - 2] + length - 1 + BUFFER_DELAY
-        for _ in range(size * image.vector):
-            offered = (accepted[-1] + 1 if accepted else begin) + (gaps[len(accepted)] if gaps is not None else 0)
-            accepted.append(max(offered, free))
-        before = starts[-1] if starts else None
-        room = ends[batch - image.batches] if batch >= image.batches else None
-        start = start_cycle(image, accepted[-1], before, room)
-        written = len(loading.loaded)
-        start = loading.delay(start, idle[-1] if idle else begin)
-        if len(loading.loaded) > written and ends:
+        accepted = ports.accept(size)
+        before = ports.starts[-1] if ports.starts else None
+        room = ports.ends[batch - image.batches] if batch >= image.batches else None
+        start, loaded = ports.load(start_cycle(image, accepted, before, room))
+        if loaded and ports.ends:
             # Results of the program before may fill the FIFO in another measure.
-            start = loading.delay(max(start, ends[-1] + TAKEN_TO_START), idle[-1])
-        starts.append(start)
-        idle.append(starts[-1] + length + retire_delay(config))
+            start, _ = ports.load(max(start, ports.ends[-1] + TAKEN_TO_START))
+        ports.starts.append(start)
+        ports.idle.append(start + ports.turns + retire_delay(config))
         for p in emits:
             for thread in range(size):
-                retired = starts[-1] + p * config.threads + thread + retire_delay(config)
-                valid.append(max(retired + FIFO_DELAY, taken[-1] + 1 if taken else 0))
-                taken.append(valid[-1] + (stalls[len(taken)] if stalls is not None else 0))
-        ends.append(taken[-1] if taken else 0)
-    loading.delay(NEVER, idle[-1] if idle else begin)
-    columns = (accepted, starts, valid, taken, busy_changes(starts, idle), loading.loaded)
-    return Timetable(*(np.array(column, dtype=np.int64) for column in columns))
+                ports.send(start + p * config.threads + thread + retire_delay(config) + FIFO_DELAY)
+        ports.ends.append(ports.taken[-1] if ports.taken else 0)
+    return ports.timetable()
+
+
+class Prediction(NamedTuple):
+    """All that happens: when, the retirements of each lane, and the result words in the order of ``o``."""
+
+    when: Timetable
+    retired: list[Retirements]
+    data: Words
+    last: NDArray[np.bool_]
+    fault: NDArray[np.bool_]
+
+
+def predict(image: Image, vectors: Words, when: Timetable, sizes: Sequence[int]) -> Prediction:
+    """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``."""
+    execution = execute(image, vectors)
+    starts = when.starts.tolist()
+    found = results(image, execution, starts, sizes)
+    return Prediction(when, [retirements(image, execution, starts, sizes)], found.data, found.last, found.fault)
+
+
+def latency(image: MachineImage) -> int:
+    """Cycles from the acceptance of the last input word of a full batch to its last result, from idle."""
+    when = image.timetable([image.batch])
+    return int(when.taken[-1] - when.accepted[-1])
+
+
+def cycles_per_inference(image: MachineImage) -> float:
+    """Cycles of an inference in the long run, with a source and a sink that never wait."""
+    starts = image.timetable([image.batch] * 16).starts
+    vectors = 8 * image.batch
+    return float(starts[-1] - starts[-9]) / vectors / image.config.inferences

@@ -121,6 +121,16 @@ class CoreConfig:
             raise InputError(f"a result FIFO of {self.fifo} words cannot hold one output of {self.threads} threads")
 
     @property
+    def core(self) -> CoreConfig:
+        """The size of each core of the hardware: there is one, this."""
+        return self
+
+    @property
+    def cores(self) -> int:
+        """Cores of the hardware."""
+        return 1
+
+    @property
     def bits(self) -> int:
         """Bits of a hardware word."""
         return self.slices if isinstance(self.ring, Boolean) else self.ring.bits
@@ -206,7 +216,7 @@ class CoreConfig:
     # Elements and hardware words
 
     def to_words(self, elements: Array) -> Words:
-        """Constants as hardware words, of the same shape: a Boolean element fills every lane."""
+        """Constants as hardware words, of the same shape: a Boolean element fills every slice."""
         mask = np.uint64((1 << self.bits) - 1)
         if isinstance(self.ring, Boolean):
             return np.where(np.asarray(elements, dtype=bool), mask, np.uint64(0))
@@ -246,7 +256,7 @@ class CoreConfig:
         threads = given.get("threads", cls.threads)
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": power(program.cycles + len(program.outputs)),
+            "depth": power(program.words + len(program.outputs)),
             "inputs": power(len(program.inputs)),
             "weights": power(len(program.weights)),
             "fifo": max(cls.fifo, 2 * power(threads * len(program.outputs))),

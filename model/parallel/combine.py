@@ -1,4 +1,4 @@
-"""The fold: what the lanes of an engine found, put together in order. The golden model of the parallel run.
+"""The golden model of the parallel run: what the lanes of an engine found is combined in their order.
 
 ``value = Σ_t vector[t]·column[t]``, each product rounded by the ring, the sum wrapped; the vector of one lane is what
 the lane before it ended with. Over a true ring that is the sequential run, bit for bit. In fixed point it is near:
@@ -7,18 +7,20 @@ the lane before it ended with. Over a true ring that is the sequential run, bit 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from skinny.model.machine.assemble import Image
 from skinny.model.rings import Array, FixedPoint, Ring
 from skinny.model.run.golden import instructions, packed_inputs, run, scalars
 
-from .segments import EngineImage
+if TYPE_CHECKING:
+    from .segments import EngineImage
 
-__all__ = ["distance", "fold_column", "run_image", "run_lanes"]
+__all__ = ["combine_column", "distance", "run_lanes"]
 
 
-def fold_column(ring: Ring, vector: Array, column: Array, sign: int) -> Array:
+def combine_column(ring: Ring, vector: Array, column: Array, sign: int) -> Array:
     """The sum over the first axis of ``vector`` times ``column``, both in the type the ring computes with."""
     total: Array = np.zeros_like(column[0])
     for factor, word in zip(vector, column, strict=True):
@@ -32,15 +34,8 @@ def run_lanes(image: EngineImage, elements: Array) -> Array:
     return np.concatenate([sent for sent, _ in _lanes(image, elements)], axis=1)
 
 
-def run_image(image: Image | EngineImage, elements: Array) -> Array:
-    """The outputs of the core or the engine that holds ``image``, of shape ``(batch, outputs)``."""
-    if isinstance(image, EngineImage):
-        return run_lanes(image, elements)
-    return run(image.program, image.config.ring, elements).outputs
-
-
 def _lanes(image: EngineImage, elements: Array) -> list[tuple[Array, Array]]:
-    """Of each lane: the outputs it adds, and the registers that leave it (none for the last)."""
+    """For each lane, the outputs it adds and the registers that leave it (none for the last)."""
     ring, width = image.config.ring, image.config.width
     word, sign = image.hardware.unit
     one = image.config.unpack(np.full((1, 1), word, dtype=np.uint64), 1)[0, 0]
@@ -55,7 +50,7 @@ def _lanes(image: EngineImage, elements: Array) -> list[tuple[Array, Array]]:
             np.fill_diagonal(units, one)
             rows = [ring.pack(run(parts[0], ring, elements, unit).outputs.T) for unit in units]
             columns = np.stack(rows, axis=1)
-            found = [ring.unpack(fold_column(ring, vector, column, sign), len(elements)) for column in columns]
+            found = [ring.unpack(combine_column(ring, vector, column, sign), len(elements)) for column in columns]
         columns = np.concatenate(
             [np.array(found, dtype=ring.element_dtype).reshape(-1, len(elements)).T, *alike], axis=1
         )
@@ -70,13 +65,13 @@ def distance(image: EngineImage, elements: Array) -> NDArray[np.float64]:
     Both runs have the same scalars, so both are the exact linear map of the start vector plus rounding errors of at
     most half a unit of the last place, each times the derivative ``g`` of the output by the register it is added to.
     Sequentially that is Σ |g| over all instructions. In a lane an error of the thread of unit vector ``t`` is
-    multiplied by the entry ``v[t]`` of the vector that comes in, and the fold rounds ``width`` products for each entry
-    of the vector that leaves. Together, in half units of the last place,
+    multiplied by the entry ``v[t]`` of the vector that comes in, and the combiner rounds ``width`` products for each
+    entry of the vector that leaves. Together, in half units of the last place,
 
         Σ over the instructions of lane k: (1 + Σ_t |v_k[t]|)·|g|   +   Σ over lanes k: width·Σ_j |g_k[j]|
 
     with ``g_k`` the derivative by the registers that leave lane ``k``. In the lane where the run begins, or where it
-    was restarted last, nothing comes in: there an instruction counts 2·|g|, and nothing is folded.
+    was restarted last, nothing comes in: there an instruction counts 2·|g|, and nothing is combined.
     """
     program, ring = image.program, image.config.ring
     if ring.is_ring:

@@ -13,7 +13,7 @@ is *copied* from the first of them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,12 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image, Write, assemble, fit_image
-from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, index_bits
+from skinny.model.machine.assemble import Image, assemble
+from skinny.model.machine.cycles import Prediction, Timetable
+from skinny.model.machine.image import Write
+from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, Words, index_bits
 from skinny.model.program.program import Linear, Output, Program, attention_cost
-from skinny.model.rings import FixedPoint, Ring
+from skinny.model.rings import Array, FixedPoint, Ring
 
-__all__ = ["EngineConfig", "EngineImage", "Lane", "assemble_lanes", "cut", "fit_lanes"]
+from . import lane_cycles
+from .combine import run_lanes
+
+__all__ = ["EngineConfig", "EngineImage", "Lane", "assemble_lanes", "cut"]
 
 
 class Lane(NamedTuple):
@@ -64,7 +69,7 @@ class EngineConfig:
 
     @property
     def lane_bits(self) -> int:
-        """Bits of a lane's address at the load port; the number after the last lane is the fold's."""
+        """Bits of a lane's address at the load port; the number after the last lane is the combiner's."""
         return max(self.core.address_bits, index_bits(1 + 2 * self.cores))
 
     @property
@@ -85,7 +90,7 @@ class EngineConfig:
     @property
     def unit(self) -> tuple[int, int]:
         """What a unit vector has in its place, as a hardware word, and the sign of what comes of it. The fixed-point
-        formats without one run from minus one, and the fold subtracts."""
+        formats without one run from minus one, and the combiner subtracts."""
         ring = self.core.ring
         return self.core.one, -1 if isinstance(ring, FixedPoint) and ring.frac == ring.bits - 1 else 1
 
@@ -96,7 +101,7 @@ class EngineConfig:
         core = cls(CoreConfig.fit(program, ring, **({"depth": 2, "check": False} | given)), cores).core
         lanes = _lane_programs(program, core, cores)
         needed = {
-            "depth": max(lane.cycles + len(lane.outputs) for lane in lanes),
+            "depth": max(lane.words + len(lane.outputs) for lane in lanes),
             "fifo": 2 * core.threads * max(len(lane.outputs) for lane in lanes),
         }
         sizes = {name: 1 << max(1, (count - 1).bit_length()) for name, count in needed.items()}
@@ -105,16 +110,17 @@ class EngineConfig:
 
 @dataclass(frozen=True, eq=False)
 class EngineImage:
-    """What an engine holds to run a program: an image for each lane, and what the fold makes of its columns.
+    """What an engine holds to run a program: an image for each lane, and what the combiner makes of its columns. A
+    :class:`~skinny.model.machine.image.MachineImage` of several lanes.
 
-    ``sent[k]`` is how many of lane ``k``'s columns are outputs, ``folded[k]`` how many of its columns (outputs, then
+    ``sent[k]`` is how many of lane ``k``'s columns are outputs, ``combined[k]`` how many of its columns (outputs, then
     registers) depend on what comes in; the others are copied.
     """
 
     hardware: EngineConfig
     lanes: tuple[Image, ...]
     sent: tuple[int, ...]
-    folded: tuple[int, ...]
+    combined: tuple[int, ...]
     program: Program
 
     def __len__(self) -> int:
@@ -153,8 +159,34 @@ class EngineImage:
 
     @property
     def settings(self) -> list[int]:
-        """The fold's settings in the order of their addresses: batches, then of each lane ``sent`` and ``folded``."""
-        return [self.batches, *(n for pair in zip(self.sent, self.folded, strict=True) for n in pair)]
+        """The combiner's settings in the order of their addresses: the batches, then ``sent`` and ``combined`` of each
+        lane."""
+        return [self.batches, *(n for pair in zip(self.sent, self.combined, strict=True) for n in pair)]
+
+    def reassemble(self, program: Program) -> EngineImage:
+        return assemble_lanes(program, self.hardware)
+
+    def golden(self, elements: Array) -> Array:
+        return run_lanes(self, elements)
+
+    def timetable(
+        self,
+        sizes: Sequence[int],
+        gaps: Sequence[int] | None = None,
+        stalls: Sequence[int] | None = None,
+        pauses: Sequence[int] = (),
+    ) -> Timetable:
+        return lane_cycles.timetable(self, sizes, gaps, stalls, pauses)
+
+    def predict(
+        self,
+        vectors: Words,
+        sizes: Sequence[int],
+        gaps: Sequence[int] | None = None,
+        stalls: Sequence[int] | None = None,
+        pauses: Sequence[int] = (),
+    ) -> Prediction:
+        return lane_cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
 
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into an engine over its load port."""
@@ -178,7 +210,7 @@ def assemble_lanes(program: Program, config: EngineConfig) -> EngineImage:
     if results > core.fifo:
         raise InputError(f"{results} results of a batch do not fit a FIFO of {core.fifo}")
     programs = _lane_programs(program, core, config.cores)
-    images, sent, folded = [], [], []
+    images, sent, combined = [], [], []
     for number, lane in enumerate(programs):
         try:
             images.append(assemble(lane, core))
@@ -186,20 +218,8 @@ def assemble_lanes(program: Program, config: EngineConfig) -> EngineImage:
             raise InputError(f"lane {number}: {error}") from None
         restarts = [place for place, output in enumerate(lane.outputs, 1) if output.restart]
         sent.append(len(lane.outputs) - (core.width if number < config.cores - 1 else 0))
-        folded.append(0 if number == 0 else restarts[0] if restarts else len(lane.outputs))
-    return EngineImage(config, tuple(images), tuple(sent), tuple(folded), program)
-
-
-def fit_lanes(
-    program: Program, ring: Ring, lanes: int = 1, *, self_check: bool = False, **given: Any
-) -> Image | EngineImage:
-    """The image of ``program`` for the smallest core that holds it (:func:`~.assemble.fit_image`) or, with several
-    lanes, the smallest engine; ``given`` are parameters of the core that are set."""
-    if lanes == 1:
-        return fit_image(program, ring, self_check=self_check, **given)
-    if self_check:
-        raise InputError("lanes have no self-check: their registers do not begin with the start vector")
-    return assemble_lanes(program, EngineConfig.fit(program, ring, lanes, **given))
+        combined.append(0 if number == 0 else restarts[0] if restarts else len(lane.outputs))
+    return EngineImage(config, tuple(images), tuple(sent), tuple(combined), program)
 
 
 def _lane_programs(program: Program, core: CoreConfig, cores: int) -> list[Program]:

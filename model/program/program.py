@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ __all__ = [
     "Output",
     "Program",
     "Weight",
+    "accumulator_cost",
     "attention_cost",
     "attention_steps",
 ]
@@ -52,7 +53,7 @@ class Weight:
 
 
 class Linear(NamedTuple):
-    """The scalar ``Σ w[k]·x[u] + w[bias]``, built in the attention accumulator, a step a term."""
+    """The scalar ``Σ w[k]·x[u] + w[bias]``, built in the attention accumulator, one step for each term."""
 
     terms: tuple[tuple[int, int], ...]
     bias: int | None = None
@@ -61,12 +62,17 @@ class Linear(NamedTuple):
         """The accumulator steps as ``(k, u)``, the bias as ``(k, -1)``; a term listed twice counts twice."""
         return Counter(self.terms if self.bias is None else (*self.terms, (self.bias, -1)))
 
+    def numbered_steps(self) -> frozenset[tuple[tuple[int, int], int]]:
+        """The steps as a set: a step is there with each of the numbers from 0 to one less than its count."""
+        return frozenset((step, number) for step, count in self.steps().items() for number in range(count))
+
 
 Form = Input | Weight | Linear
 
 
 class Output(NamedTuple):
-    """After ``at`` instructions register ``register`` is sent as ``name``; ``restart`` then reloads the start."""
+    """A result: after ``at`` instructions the content of ``register`` is sent as ``name``. With ``restart`` all
+    registers then get the start vector again."""
 
     name: str
     register: int
@@ -104,14 +110,15 @@ class Columns:
         return Columns(self.dst[chosen], self.src[chosen], self.sign[chosen], self.form[chosen])
 
 
+def accumulator_cost(held: Set[Hashable], wanted: Set[Hashable]) -> int:
+    """Steps that make the accumulator hold the terms ``wanted`` when it holds the terms ``held``: built anew, or single
+    terms added and taken away, which is bit-exact in every ring because a term's rounded product is always the same."""
+    return min(len(wanted), len(held ^ wanted))
+
+
 def attention_cost(held: Linear | None, wanted: Linear) -> int:
-    """Steps that make the accumulator hold ``wanted`` when it holds ``held``: built anew, or single terms
-    added and taken away, which is bit-exact in every ring because a term's rounded product is always the same."""
-    anew = len(wanted.terms) + (wanted.bias is not None)
-    if held is None:
-        return anew
-    before, after = held.steps(), wanted.steps()
-    return min(anew, ((before - after) + (after - before)).total())
+    """Steps that make the accumulator hold ``wanted`` when it holds ``held`` (None: nothing)."""
+    return accumulator_cost(frozenset() if held is None else held.numbered_steps(), wanted.numbered_steps())
 
 
 def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:
@@ -140,9 +147,9 @@ class Program:
 
     ``start`` is the register contents it begins with. ``contract`` is ``in-place`` (from every start it adds
     ``f·R[1]`` to the output register and restores all others) or ``clean`` (only from ``start``, only the output
-    counts). ``derived`` marks weights that the compiler made (differences of given constants, say): a true ring wraps
-    them, while a given constant that does not fit its ring is an error. ``self_check``: on a core every run shall undo
-    itself and check that nothing was lost.
+    counts). ``derived`` marks weights that the compiler made, for example differences of given constants: a true ring
+    wraps them, while a given constant that does not fit its ring is an error. With ``self_check`` every run on a core
+    undoes itself and checks that nothing was lost.
     """
 
     width: int
@@ -165,7 +172,7 @@ class Program:
         self.validate()
 
     def validate(self) -> None:
-        """Raise :exc:`InputError` naming the first thing that means nothing."""
+        """Raise :exc:`InputError`, which names the first thing that is wrong."""
         if not 2 <= self.width <= 255:
             raise InputError(f"the width must be 2 to 255, not {self.width}")
         if len(self.start) != self.width:
@@ -234,16 +241,17 @@ class Program:
         return any(output.restart and (output is not last or output.at < len(self)) for output in self.outputs)
 
     def attends(self) -> int:
-        """Attention steps: what it takes to have each linear form in the accumulator when it is used."""
+        """The number of attention steps, after which each linear form is in the accumulator when it is used."""
         return attention_steps(self.forms, self.code.form)
 
     @property
-    def cycles(self) -> int:
-        """Every step of the machine: ``apply`` instructions and attention steps."""
+    def words(self) -> int:
+        """Program words without those that emit: ``apply`` instructions, and the steps that build linear forms."""
         return len(self) + self.attends()
 
     def inverse(self) -> Program:
-        """The program that undoes this one, bit for bit in every ring: reversed, signs flipped."""
+        """The program that undoes this one, bit for bit in every ring: its instructions in reverse order, with the
+        other sign."""
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no inverse; take its parts")
         back = self.code.part(slice(None, None, -1))
@@ -251,8 +259,9 @@ class Program:
         return replace(self, code=replace(back, sign=-back.sign), outputs=outputs)
 
     def transpose(self) -> Program:
-        """The backward pass: reversed, ``dst`` and ``src`` swapped. Column vectors travel through it: started from
-        the unit vector of the output register it ends with the derivative of the output by each start register."""
+        """The backward pass: the instructions in reverse order, with ``dst`` and ``src`` swapped. It carries column
+        vectors: started from the unit vector of the output register, it ends with the derivative of the output by each
+        start register."""
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no transpose; take its parts")
         back = self.code.part(slice(None, None, -1))
@@ -280,8 +289,8 @@ class Program:
         return out
 
     def costs(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The steps of each instruction, those that build its form in the accumulator included; and for each position
-        whether it parts neighbouring instructions that use one linear form."""
+        """For each instruction its steps, those that build its form in the accumulator included; and for each position
+        whether a cut there parts neighbouring instructions that use one linear form."""
         cost = np.ones(len(self), dtype=np.int64)
         glued = np.zeros(len(self) + 1, dtype=bool)
         held: Linear | None = None
@@ -318,8 +327,8 @@ class Program:
         ]
 
     def level_numbers(self) -> NDArray[np.int64]:
-        """The level of each instruction: one more than the last instruction before it that it does not commute
-        with. ``(j, i)`` and ``(j', i')`` commute unless ``i = j'`` or ``j = i'``."""
+        """The level of each instruction: one more than that of the last instruction before it with which it does not
+        commute. Two instructions commute unless one of them reads the register that the other one writes."""
         written = [0] * self.width
         read = [0] * self.width
         out = []
@@ -354,8 +363,9 @@ class Program:
 
     @classmethod
     def concatenate(cls, programs: Sequence[Program]) -> Program:
-        """One program after the other on the same registers; inputs are matched by name, the outputs are the
-        last program's, the start vector the first's. What results is promised from that start only (clean)."""
+        """The ``programs`` one after the other, on one set of registers. Inputs are matched by name; the outputs are
+        those of the last program, the start vector is that of the first. The contract of several programs is ``clean``:
+        results are promised from that start vector only."""
         if not programs:
             raise InputError("there is nothing to concatenate")
         width = programs[0].width

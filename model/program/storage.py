@@ -1,8 +1,8 @@
 """Programs as files: text (``.skn``, see :mod:`.text`) to read and compare, binary (``.npz``) for large ones.
 
-Both forms are read without ``eval`` or pickle. Whatever is wrong is an :exc:`InputError` of one line that begins with
-the file's name; so is what is larger than the limits (see :mod:`.limits`), before it is read. Files are written under a
-temporary name, then renamed.
+Both forms are read without ``eval`` or pickle. A file that cannot be used is refused with an :exc:`InputError` of one
+line that begins with the file's name. A file that is larger than the limits (``skinny.model.limits``) is refused before
+it is read.
 """
 
 from __future__ import annotations
@@ -10,14 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import struct
-import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,12 +21,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
+from skinny.model.files import is_stream, read_text, write_file
 from skinny.model.limits import TEXT_BYTE, current, size_text, watched
 
 from .program import Columns, Form, Input, Linear, Output, Program, Weight
 from .text import INTEGER, NUMBER, VERSION, check_names, dumps, loads, shortened, weight_texts
 
-__all__ = ["ending", "load", "read_text", "save", "write_file", "write_folder"]
+__all__ = ["ending", "load", "save"]
 
 KINDS = (Input, Weight, Linear)
 #: Columns of the binary form: name to type. A linear form has its bias (or -1) as index and ``terms`` many terms.
@@ -52,12 +49,11 @@ ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
 OBJECT = 128
 #: Bytes that the table of contents of an archive may have; ours have a fifth of it.
 CONTENTS = 1 << 12
-#: Bytes that are read at once.
-BLOCK = 1 << 20
 
 
 def ending(path: str | Path) -> str:
-    """``.skn`` or ``.npz``; any other ending is refused, unless it is that of a pipe or a device, which holds text."""
+    """The ending of ``path``, ``.skn`` or ``.npz``. Any other is refused, except for pipes and devices, which hold
+    text."""
     found = Path(path).suffix
     if found in (".skn", ".npz"):
         return found
@@ -67,7 +63,7 @@ def ending(path: str | Path) -> str:
 
 
 def save(program: Program, path: str | Path) -> None:
-    """Write ``program`` in the form that the ending of ``path`` names. On failure nothing is left behind."""
+    """Write ``program`` to ``path``, in the form that its ending names. A failure leaves nothing behind."""
     if ending(path) == ".skn":
         content = dumps(program).encode()
         write_file(path, lambda file: file.write(content))
@@ -86,73 +82,6 @@ def load(path: str | Path) -> Program:
                 return _load_binary(file, str(path))
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def read_text(path: str | Path, memory: int) -> str:
-    """The text of a file, or of standard input for ``-``, when its bytes, at ``memory`` bytes each, keep the limits."""
-    name = "<stdin>" if path == "-" else path
-    most = current().memory // memory
-    content = bytearray()
-    try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
-            while len(content) <= most and (block := file.read(BLOCK)):
-                content += block
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from None
-    if len(content) > most:
-        limit = size_text(current().memory)
-        raise InputError(f"{name}: more than {most:,} bytes need more memory than {limit}: --limit memory=SIZE")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{name}:{line}: not UTF-8 text") from None
-
-
-def is_stream(path: str | Path) -> bool:
-    """Whether ``path`` is there and is a pipe, a device or anything else that is written into, never replaced."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    given = os.path.abspath(path)
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or given.startswith(("/dev/", "/proc/"))
-
-
-def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let ``write`` fill a file of a temporary name beside ``path``, then give it its name and the permissions of the
-    file it replaces. Links are followed. Pipes and devices are written into."""
-    try:
-        if is_stream(path):
-            with open(path, "wb") as file:
-                write(file)
-            return
-        target = Path(os.path.realpath(path))
-        temporary = target.with_name(f".{target.name[:50]}.{os.getpid()}.tmp")
-        try:
-            with open(temporary, "xb") as file:
-                write(file)
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
-
-
-def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
-    """Write ``files`` (name to content) into ``folder``, which is made; the last of them says that all are there."""
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
-    for name, content in files.items():
-        write_file(Path(folder) / name, partial(_put, content))
-
-
-def _put(content: bytes, file: IO[bytes]) -> None:
-    file.write(content)
 
 
 def _arrays(program: Program) -> dict[str, NDArray[Any]]:
@@ -242,7 +171,7 @@ def _check_contents(file: IO[bytes], name: str) -> None:
 
 
 def _read_array(archive: zipfile.ZipFile, key: str, name: str, most: int) -> NDArray[Any]:
-    """One array of at most ``most`` entries. What its header says is believed only after it was checked."""
+    """One array of at most ``most`` entries. Its header is checked before it is believed."""
     with archive.open(f"{key}.npy") as part:
         packed = archive.getinfo(f"{key}.npy").compress_type
         if packed not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or npy.read_magic(part) != (1, 0):

@@ -1,6 +1,6 @@
 """Programs as text (``.skn``).
 
-A statement a line::
+Each line is a statement::
 
     skinny 1
     # y = (a + 2*b)^3
@@ -29,8 +29,8 @@ scalar once, in order of first use. A program whose table differs (an inverse, a
 w[0] …`` that restores its own order, so what is written is read back equal, with one exception: a table that lists
 one input or one weight twice is read back with the two entries merged.
 
-Text is read without ``eval``. Whatever is wrong is an :exc:`InputError` of one line that begins with the file's name
-and the line number.
+Text is read without ``eval``. Malformed text is refused with an :exc:`InputError` of one line that begins with the
+file's name and the line number.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def scalar_texts(program: Program) -> list[str]:
 
 
 def instruction_texts(program: Program, scalars: list[str], first: int, end: int) -> list[str]:
-    """The instructions from ``first`` up to ``end``, a line each; ``scalars`` are :func:`scalar_texts`."""
+    """The lines for the instructions from ``first`` up to ``end``; ``scalars`` come from :func:`scalar_texts`."""
     heads = {(r, sign): f"R{r} {'+' if sign > 0 else '-'}= " for r in range(program.width) for sign in (1, -1)}
     tails = [f"*R{r}" for r in range(program.width)]
     columns = (column[first:end].tolist() for column in program.code.arrays())
@@ -154,7 +154,7 @@ def weight_texts(program: Program) -> Iterable[str]:
 
 
 def _in_order_of_use(program: Program) -> bool:
-    """Whether the table of forms is the one that :func:`loads` builds by itself."""
+    """Whether :func:`loads` builds this table of forms by itself."""
     used, first = np.unique(program.code.form, return_index=True)
     every = len(used) == len(program.forms) and bool((np.diff(first) > 0).all())
     return every and len({form for form in program.forms if not isinstance(form, Linear)}) == sum(
@@ -163,8 +163,8 @@ def _in_order_of_use(program: Program) -> bool:
 
 
 class _Reader:
-    """Reads one text. Instructions written the way :func:`dumps` writes them take a short cut; every other line,
-    right or wrong, goes through :meth:`statement`, which knows what to say."""
+    """The reader of one text. Instructions in the form that :func:`dumps` writes are read at once; every other line,
+    right or wrong, goes through :meth:`statement`, which has the messages."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -333,7 +333,7 @@ class _Reader:
             self.inputs[word] = len(self.inputs)
 
     def declaration(self, rest: str, letter: str, count: int) -> str:
-        """What stands behind ``letter[count] =``."""
+        """The text behind ``letter[count] =``."""
         match = DECLARATION.fullmatch(rest)
         if not match or match[1] != letter or int(match[2]) != count:
             self.fail(f"expected '{letter}[{count}] = …', found {shortened(rest)}")

@@ -1,1 +1,1 @@
-"""What programs do with numbers: golden runs, traces, gradients, explanations."""
+"""Runs of programs on numbers: golden runs, traces, gradients, explanations."""

@@ -1,4 +1,5 @@
-"""Why two inputs give different outputs: where their traces part, and the share of each input in the difference.
+"""Explanations why two inputs give different outputs: the place where their traces part, and the share of each input in
+the difference.
 
 The shares belong to the function, not to the program that computes it: every correct program gives the same ones.
 ``docs/explain.md`` says what they are and which properties they have.
@@ -32,8 +33,8 @@ DIRECTIONS = 2
 
 
 class Growth(NamedTuple):
-    """Instruction number ``step``, counted from 1, took register ``register`` of the two runs apart by ``growth``,
-    to the elements ``a`` and ``b``."""
+    """An instruction that took two runs apart: number ``step``, counted from 1, increased the distance of ``register``
+    by ``growth``, to the elements ``a`` and ``b``."""
 
     step: int
     register: int
@@ -43,16 +44,16 @@ class Growth(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """``first`` is the first step after which the registers differ, None if they never do; ``steps`` are those that
-    took the runs apart the most, the greatest first."""
+    """The way in which two runs part: ``first`` is the first step after which the registers differ, None if they never
+    do; ``steps`` are those that took the runs apart the most, the greatest first."""
 
     first: int | None
     steps: list[Growth]
 
 
 class Shares(NamedTuple):
-    """For each output its ``difference``, the share of each input in it, ``inputs[output][input]``, and what
-    rounding adds, ``remainder``: ``difference = sum of shares + remainder``, exactly, in the ring's own sum."""
+    """For each output its ``difference``, the share of each input in it, ``inputs[output][input]``, and the part that
+    comes from rounding, ``remainder``: ``difference = sum of shares + remainder``, exactly, in the ring's own sum."""
 
     method: str
     difference: list[Number]
@@ -86,8 +87,8 @@ def _distance(ring: Ring, a: Array, b: Array) -> Array:
 
 
 def divergence(program: Program, ring: Ring, a: Array, b: Array, most: int = 20) -> Divergence:
-    """Where the runs from ``a`` and ``b``, elements of shape ``(inputs,)``, part, and the ``most`` steps that take
-    them apart the most: those after which the distance of the written registers has grown most."""
+    """The place where the runs from ``a`` and ``b``, elements of shape ``(inputs,)``, part, and the ``most`` steps that
+    take them apart the most: those that increase the distance of the written registers most."""
     first: int | None = None
     largest: list[tuple[Number, int, int, Any, Any]] = []
     restarts = [output.at for output in program.outputs if output.restart]
@@ -115,10 +116,10 @@ def divergence(program: Program, ring: Ring, a: Array, b: Array, most: int = 20)
 
 
 def shares(program: Program, ring: Ring, a: Array, b: Array, method: str | None = None) -> Shares:
-    """The share of every input in what each output changes by from ``a`` to ``b``, elements of shape ``(inputs,)``.
+    """The share of every input in the change of each output from ``a`` to ``b``, elements of shape ``(inputs,)``.
 
-    ``line``: all inputs move together on the straight line; a share is what its input's partial derivative adds up
-    to. It needs division, so it is for ``Exact``, and for ``FixedPoint`` and ``Real`` taken exactly, the rounding
+    ``line``: all inputs move together on the straight line; a share is the integral of its input's partial derivative.
+    It needs division, so it is for ``Exact``, and for ``FixedPoint`` and ``Real`` taken exactly, the rounding
     being the remainder; and a degree of at most :data:`MOST_DEGREE`. ``order``: the inputs move one after the other,
     in the program's order. By default ``line`` where it can be had.
 
@@ -173,7 +174,7 @@ def _order_shares(program: Program, ring: Ring, a: Array, b: Array) -> Shares:
 
 
 def _over_rationals(program: Program, ring: Ring) -> Program:
-    """``program`` with the weights that ``ring`` makes of its own."""
+    """``program`` with its weights rounded to elements of ``ring``."""
     weights = tuple(exact_number(ring.decode(weight)) for weight in program.quantise(ring))
     return replace(program, weights=weights)
 
@@ -206,7 +207,7 @@ def _line_shares(program: Program, x: Array, y: Array, number: int, degree: int)
     rationals.
 
     The forms are taken for the inputs: on the line they too are straight, so that an instruction costs the same
-    however many terms its form has, and the terms are seen to only once.
+    however many terms its form has, and the terms are looked at only once.
     """
     ring = _Rationals()
     out: list[Number] = [0] * len(program.inputs)
@@ -232,7 +233,7 @@ def _line_shares(program: Program, x: Array, y: Array, number: int, degree: int)
 
 
 def _form_value(program: Program, form: Input | Weight | Linear, x: Array) -> Number:
-    """The form at ``x``; that of a weight is not asked for."""
+    """The value of ``form`` at ``x``; zero for a weight, whose value is not needed."""
     match form:
         case Input(u):
             return x[u]  # type: ignore[no-any-return]

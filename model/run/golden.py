@@ -1,4 +1,4 @@
-"""The golden run: what a program computes, bit for bit, on whole batches.
+"""The golden run: the results and the traces of a program, bit for bit, on whole batches.
 
 Registers are rows of packed values with the batch as last axis, so an instruction is two numpy calls in place. Long
 batches are cut into blocks whose registers stay in the processor's cache.
@@ -26,22 +26,23 @@ LISTED = 1 << 14
 
 
 class Run(NamedTuple):
-    """Elements: ``outputs`` is ``(batch, outputs)``, ``registers`` ``(batch, width)`` after the last instruction."""
+    """The elements after a run: ``outputs`` of shape ``(batch, outputs)``, and the ``registers`` after the last
+    instruction, of shape ``(batch, width)``."""
 
     outputs: Array
     registers: Array
 
 
 def word(ring: Ring, element: Any) -> Array:
-    """``element`` in every inference, as one word that broadcasts over packed values."""
-    return ring.constant(element, 64)[:1].copy()
+    """One packed word with ``element`` in every inference; it broadcasts over packed values."""
+    return ring.constant(element, ring.inferences_per_word)
 
 
 def scalars(program: Program, ring: Ring, packed: Array, weights: Array | None = None) -> Callable[[int], Array]:
-    """The value of a form, by number, for ``packed`` inputs of shape ``(inputs, words)``.
+    """A function from the number of a form to its value, for ``packed`` inputs of shape ``(inputs, words)``.
 
-    Each product of a linear form is rounded by the ring, sums wrap. Values are made when asked for and the last
-    used are kept, within a bounded memory; a weight is one word that broadcasts. ``weights`` are the quantised
+    Each product of a linear form is rounded by the ring, sums wrap. Values are made when they are asked for, and those
+    used last are kept, within a bounded memory; a weight is one word that broadcasts. ``weights`` are the quantised
     weights, if the caller has them.
     """
     elements = program.quantise(ring) if weights is None else weights
@@ -74,7 +75,7 @@ def packed_inputs(program: Program, ring: Ring, inputs: Array) -> Array:
     return ring.pack(inputs.T)
 
 
-def start_lanes(program: Program, ring: Ring, batch: int, start: Array | None = None) -> Array:
+def packed_start(program: Program, ring: Ring, batch: int, start: Array | None = None) -> Array:
     """The registers before the first instruction, packed anew, of shape ``(width, words)``: the program's start
     vector, or ``start`` of shape ``(width,)`` or ``(batch, width)``."""
     if start is None:
@@ -113,7 +114,7 @@ def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None)
     """
     batch = len(inputs)
     packed = packed_inputs(program, ring, inputs)
-    begin = start_lanes(program, ring, batch, start)
+    begin = packed_start(program, ring, batch, start)
     registers = begin.copy()
     sent = np.empty((len(program.outputs), registers.shape[1]), dtype=registers.dtype)
     weights = program.quantise(ring)
@@ -156,7 +157,7 @@ def trace_chunks(
         raise InputError(f"a piece of a trace must have at least 1 step, not {chunk}")
     batch = len(inputs)
     value = scalars(program, ring, packed_inputs(program, ring, inputs))
-    begin = start_lanes(program, ring, batch, start)
+    begin = packed_start(program, ring, batch, start)
     registers = begin.copy()
     scratch = np.empty_like(registers[0])
     restarts = {output.at for output in program.outputs if output.restart}
@@ -189,7 +190,7 @@ def matrices(program: Program, ring: Ring, x: Array) -> Array:
     code = program.code
     value = scalars(program, ring, packed_inputs(program, ring, x[None]))
     used, place = np.unique(code.form, return_inverse=True)
-    plus = np.empty((len(used), 1), dtype=ring.lane_dtype)
+    plus = np.empty((len(used), 1), dtype=ring.packed_dtype)
     for row, number in enumerate(used.tolist()):
         plus[row] = value(number)
     minus = ring.sub(np.broadcast_to(word(ring, ring.embed(0)), plus.shape), plus)
@@ -217,7 +218,7 @@ def _identity(ring: Ring, width: int) -> Array:
 
 def product(ring: Ring, factors: Array) -> Array:
     """The product of matrices of elements ``(length, width, width)``, one after the other. Over a true ring the
-    start vector times it is exactly the run; where products are rounded it is near."""
+    start vector times it is exactly the run; where products are rounded it is only near."""
     total = ring.pack(_identity(ring, factors.shape[-1])[..., None])
     for factor in ring.pack(factors[..., None]):
         total = _multiply(ring, total, factor)
@@ -225,7 +226,8 @@ def product(ring: Ring, factors: Array) -> Array:
 
 
 def tree_product(ring: Ring, factors: Array) -> Array:
-    """The same product as a balanced tree: neighbours in pairs, all pairs of a level at once."""
+    """The product of :func:`product`, multiplied as a balanced tree: neighbours in pairs, all pairs of a level at
+    once."""
     if len(factors) == 0:
         return _identity(ring, factors.shape[-1])
     level = ring.pack(factors[..., None])

@@ -1,7 +1,7 @@
 """Gradients of one output, with a memory that does not depend on the length of the program.
 
 The transposed program carries the derivative of the output by each register backwards, while the inverse program
-beside it restores the registers that each instruction read: no trace is stored.
+beside it restores the registers that each instruction read. No trace is stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from skinny.model.errors import InputError
 from skinny.model.program.program import Input, Linear, Output, Program, Weight
 from skinny.model.rings import Array, FixedPoint, Ring
 
-from .golden import instructions, packed_inputs, run, scalars, start_lanes, word
+from .golden import instructions, packed_inputs, packed_start, run, scalars, word
 
 __all__ = ["Gradient", "gradient"]
 
@@ -46,7 +46,7 @@ def gradient(program: Program, ring: Ring, inputs: Array, output: str | None = N
 
     # Copies, because pack() may hand out the array it was given.
     registers = ring.pack(run(part, ring, inputs).registers.T).copy()
-    adjoint = start_lanes(part.transpose(), ring, batch)
+    adjoint = packed_start(part.transpose(), ring, batch)
     by_weight = ring.pack(np.full((len(part.weights), batch), ring.embed(0), dtype=ring.element_dtype))
     by_input = ring.pack(np.full((len(part.inputs), batch), ring.embed(0), dtype=ring.element_dtype))
     scratch = np.empty_like(registers[0])

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from skinny.model.errors import InputError
+from skinny.model.files import write_file
 from skinny.model.program.program import Program
-from skinny.model.program.storage import write_file
 from skinny.model.rings import Array, Ring
 
 __all__ = ["write_vcd"]
 
 
 def write_vcd(target: str | Path | IO[str], program: Program, ring: Ring, trace: Array) -> None:
-    """Write ``trace``, elements of shape ``(steps + 1, width)`` of one inference, to a file or to a path.
+    """Write ``trace``, the elements of one inference in the shape ``(steps + 1, width)``, to a file or to a path.
 
     Time is the step: at time ``t``, ``pc`` is ``t`` and ``R0, R1, …`` are the registers after ``t`` instructions.
     A register is a vector of the ring's bits, two's complement where the ring has signs; a real number where the

@@ -1,1 +1,1 @@
-"""What a simulation must show, and how it is compared."""
+"""Test benches: the stimulus of a run, the record that must follow from it, and the first divergence."""

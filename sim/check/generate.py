@@ -1,18 +1,17 @@
-"""Random programs that use all a core has (every kind of scalar, several outputs, restarts), and vectors for them."""
+"""Random programs that use all parts of a core (every kind of scalar, several outputs, restarts), and vectors for
+them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 import numpy as np
-from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig, Words
-from skinny.model.parallel.combine import run_image
-from skinny.model.parallel.segments import EngineImage
 from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint
 
-from .check import random_elements
+from .stimulus import random_elements
 
 __all__ = ["golden_words", "random_program", "random_vectors"]
 
@@ -52,13 +51,15 @@ def random_program(
     )
 
 
-def random_vectors(rng: np.random.Generator, image: Image | EngineImage, count: int) -> Words:
+def random_vectors(rng: np.random.Generator, image: MachineImage, count: int) -> Words:
     """``count`` vectors for ``image``, spread over the whole ring."""
     config = image.config
     return config.pack(random_elements(rng, config.ring, (count * config.inferences, image.vector)))
 
 
-def golden_words(image: Image | EngineImage, vectors: Words) -> Words:
-    """What the golden model makes of ``vectors``: hardware words of shape ``(vectors, outputs)``."""
+def golden_words(image: MachineImage, vectors: Words) -> Words:
+    """The outputs of the golden model for ``vectors``, as hardware words of shape ``(vectors, outputs)``."""
     config = image.config
-    return config.pack(run_image(image, config.unpack(vectors, len(vectors) * config.inferences)))
+    elements = config.unpack(vectors, len(vectors) * config.inferences)
+    # A program without inputs still takes a word for each vector.
+    return config.pack(image.golden(elements[:, : len(image.program.inputs)]))

@@ -1,18 +1,17 @@
-"""Resets and writes at the load port in the middle of a run: what a core must bear, as steps for any engine."""
+"""Steps for any simulator with resets and writes at the load port in the middle of a run, which a core must bear."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import Op, Words
-from skinny.model.parallel.lane_cycles import plan
-from skinny.model.parallel.segments import EngineImage, assemble_lanes
+from skinny.model.machine.image import MachineImage
+from skinny.model.machine.isa import Words
 
-from .bench import Load, Reset, Run, Step
-from .check import Stimulus, expect, random_stimulus
 from .generate import random_program
+from .record import expect
+from .steps import CoreStep, LoadImage, ResetCore, RunStimulus
+from .stimulus import Stimulus, random_stimulus
 
 __all__ = ["load_steps", "reset_steps"]
 
@@ -20,28 +19,32 @@ __all__ = ["load_steps", "reset_steps"]
 NEVER = 1 << 30
 
 
-def reset_steps(rng: np.random.Generator, image: Image | EngineImage, vectors: Words) -> list[Step]:
-    """A reset in a random cycle while results wait; then one of a core that is full up to its input buffers, after
-    which the first batch is complete with its first word. What follows a reset is checked from its first cycle."""
+def reset_steps(rng: np.random.Generator, image: MachineImage, vectors: Words) -> list[CoreStep]:
+    """Steps with two resets: one in a random cycle while results wait, then one of a core that is full up to its input
+    buffers, after which the first batch is complete with its first word. The run after a reset is checked from its
+    first cycle."""
     stimulus = random_stimulus(rng, image, vectors, 0.3, 0.3, 0.5)
-    steps = [Load(image), _cut(stimulus, int(rng.integers(stimulus.results)), rng), Reset(), Run(stimulus)]
+    steps: list[CoreStep] = [
+        LoadImage(image),
+        _cut(stimulus, int(rng.integers(stimulus.results)), rng),
+        ResetCore(),
+        RunStimulus(stimulus),
+    ]
     shortest = _shortest(rng, image)
     # As many vectors as all result FIFOs and both input buffers hold, and one more.
     count = shortest.batches + max(lane.batches for lane in shortest.lanes) + 3
     alone = Stimulus(shortest, np.resize(vectors, (count, 1)), [1] * count)
-    return [*steps, Load(shortest), _cut(alone, 0), Reset(), Run(alone)]
+    return [*steps, LoadImage(shortest), _cut(alone, 0), ResetCore(), RunStimulus(alone)]
 
 
-def _shortest(rng: np.random.Generator, image: Image | EngineImage) -> Image | EngineImage:
+def _shortest(rng: np.random.Generator, image: MachineImage) -> MachineImage:
     """A program of one input for the same hardware that only sends a register."""
-    if isinstance(image, EngineImage):
-        return assemble_lanes(random_program(rng, image.config, 0, inputs=1), image.hardware)
-    emit, unknown = np.array([image.config.encode(Op.EMIT, neg=1)], dtype=np.uint64), np.array([-1])
-    outputs = image.outputs[:1]
-    return dataclasses.replace(image, words=emit, vector=1, outputs=outputs, instructions=unknown, self_check=False)
+    program = random_program(rng, image.config, 0, inputs=1)
+    # Some fixed-point formats have no one, but all rings have minus one.
+    return image.reassemble(dataclasses.replace(program, start=(-1,) * program.width))
 
 
-def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None) -> Run:
+def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None) -> RunStimulus:
     """A run whose sink never takes a ``result``, cut in a random cycle while it waits or, without ``rng``, when nothing
     is accepted or retires any more."""
     stalls = np.zeros(stimulus.results, dtype=np.int64) if stimulus.stalls is None else stimulus.stalls.copy()
@@ -51,14 +54,15 @@ def _cut(stimulus: Stimulus, result: int, rng: np.random.Generator | None = None
     assert expected.trace is not None
     first = int(expected.results["valid"][result]) + 1
     last = max(first, int(expected.accepted[-1]) + 1, int(expected.trace["cycle"][-1]) + 1)
-    return Run(stimulus, last if rng is None else int(rng.integers(first, last + 1)))
+    return RunStimulus(stimulus, last if rng is None else int(rng.integers(first, last + 1)))
 
 
 def load_steps(
-    rng: np.random.Generator, image: Image | EngineImage, other: Image | EngineImage, vectors: Words, after: Words
-) -> list[Step]:
-    """Words of ``image`` are written again while it runs on ``vectors``, which delays what waits and changes nothing;
-    then ``other``, offered while the last batch runs, which must not change that batch. It runs on ``after``."""
+    rng: np.random.Generator, image: MachineImage, other: MachineImage, vectors: Words, after: Words
+) -> list[CoreStep]:
+    """Steps in which words of ``image`` are written again while it runs on ``vectors``, which delays batches that wait
+    and changes nothing; then all words of ``other`` are offered while the last batch runs, which must not change that
+    batch. In the end ``other`` runs on ``after``."""
     stimulus = random_stimulus(rng, image, vectors, 0.1, 0.3, 0.3)
     length = len(image) * image.config.threads
     same = list(image.loads())
@@ -68,8 +72,13 @@ def load_steps(
     new = list(other.loads())
     assert stimulus.gaps is not None
     assert stimulus.stalls is not None
-    start = plan(image, stimulus.sizes, stimulus.gaps.tolist(), stimulus.stalls.tolist()).starts[-1]
+    start = image.timetable(stimulus.sizes, stimulus.gaps.tolist(), stimulus.stalls.tolist()).starts[-1]
     pauses = np.where(rng.random(len(new)) < 0.2, rng.integers(0, 4, len(new)), 0)
     pauses[0] = start + rng.integers(length)
     late = dataclasses.replace(stimulus, loads=new, pauses=pauses)
-    return [Load(image), Run(busy), Run(late), Run(random_stimulus(rng, other, after, 0.3, 0.3, 0.3))]
+    return [
+        LoadImage(image),
+        RunStimulus(busy),
+        RunStimulus(late),
+        RunStimulus(random_stimulus(rng, other, after, 0.3, 0.3, 0.3)),
+    ]

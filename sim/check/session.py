@@ -1,130 +1,68 @@
-"""Source, sink and checker for engines that run Python in every cycle.
+"""One run of a core, driven and checked by a simulator that runs Python in every cycle.
 
-They are generators: each ``yield`` waits for the next cycle. ``read(name)`` gives an output of the core in this cycle,
-``write(name, value)`` drives an input from this cycle on; names are those of ``Pins`` in ``hdl/export``. No output
-depends on an input of the same cycle.
+Runs are generators: each ``yield`` waits for the next cycle, see :mod:`.driver`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from random import Random
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from skinny.hdl.core.layout import retire_port
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import APPLIES, ATTENDS
-from skinny.model.parallel.segments import EngineImage
 
-from .bench import Load, Reset, Run, Step
-from .check import (
-    RESULT,
-    RETIRE,
-    WAITING,
-    Record,
-    Stimulus,
+from .divergence import (
     describe_change,
     describe_input,
     describe_level,
     describe_load,
     describe_result,
     describe_retirement,
-    expect,
 )
+from .driver import PinDriver
+from .record import RESULT, RETIRE, WAITING, Record, expect
+from .steps import CoreStep, LoadImage, ResetCore, RunStimulus
+from .stimulus import Stimulus
 
-__all__ = ["Driver", "Session"]
+__all__ = ["RunSession", "StepRunner"]
 
+#: The pins of a retirement, but for its ``valid``.
 RETIRED = ("value", "pc", "thread", "op", "dst", "fault")
 #: Idle cycles after the last expected event in which nothing more may happen.
 QUIET = 4
 
 
-class Driver:
-    """Does steps one after the other on a core with inputs of ``widths`` bits; ``records`` is what each run showed."""
+class StepRunner:
+    """Does steps one after the other with a core whose pins are ``read`` and written, and have ``widths`` bits.
+    ``records`` holds the record of each run."""
 
     def __init__(
         self, read: Callable[[str], int], write: Callable[[str, int], None], widths: Mapping[str, int]
     ) -> None:
-        self.read = read
-        self._write = write
-        self._driven: dict[str, int] = {}
-        self.widths = widths
-        self.rom = "load_valid" not in widths
+        self.driver = PinDriver(read, write, widths)
         self.records: list[Record] = []
-        self.rng = np.random.default_rng(1)
-        self.bits = Random(1).getrandbits
 
-    def do(self, step: Step) -> Iterator[None]:
+    def do(self, step: CoreStep) -> Iterator[None]:
+        """Do one step; each ``yield`` waits for the next cycle."""
         match step:
-            case Reset():
-                return self._reset()
-            case Load(image):
-                return self._load(image)
-            case Run(stimulus, cycles):
-                return Session(self, stimulus, cycles).steps()
-
-    def write(self, name: str, value: int) -> None:
-        """Drive an input; to drive it as before costs nothing."""
-        if self._driven.get(name) != value:
-            self._driven[name] = value
-            self._write(name, value)
-
-    def noise(self, *names: str) -> None:
-        """New bits on pins that mean nothing in this cycle."""
-        for name in names:
-            self.write(name, self.bits(self.widths[name]))
-
-    def offer_nothing(self) -> None:
-        self.write("i_valid", 0)
-        self.noise("i_data", "i_last")
-
-    def load_nothing(self) -> None:
-        if not self.rom:
-            self.write("load_valid", 0)
-            self.noise("load_space", "load_address", "load_data")
-
-    def load_word(self, item: tuple[int, int, int]) -> None:
-        for name, value in zip(("space", "address", "data"), item, strict=True):
-            self.write(f"load_{name}", int(value))
-        self.write("load_valid", 1)
-
-    def rest(self) -> None:
-        """Nothing moves at any port."""
-        self.offer_nothing()
-        self.load_nothing()
-        self.write("o_ready", 0 if self.read("o_valid") else self.bits(1))
-
-    def _reset(self) -> Iterator[None]:
-        """A cycle of reset, in which ``i`` and ``o`` do anything."""
-        self.load_nothing()
-        self.noise("i_valid", "i_data", "i_last", "o_ready")
-        self.write("rst", 1)
-        yield
-        self.write("rst", 0)
-        self.rest()
-
-    def _load(self, image: Image | EngineImage) -> Iterator[None]:
-        """Write ``image`` at the load port, with a pause now and then."""
-        for number, item in enumerate(image.loads()):
-            while not self.bits(3):
-                self.rest()
-                yield
-            self.rest()
-            self.load_word(item)
-            if not self.read("load_ready"):
-                raise CheckError(f"word {number} of the image: load_ready expected 1, got 0")
-            yield
-        self.rest()
+            case ResetCore():
+                yield from self.driver.reset()
+            case LoadImage(image):
+                yield from self.driver.load(image)
+            case RunStimulus(stimulus, cycles):
+                session = RunSession(self.driver, stimulus, cycles)
+                yield from session.run()
+                self.records.append(session.record())
 
 
-class Session:
+class RunSession:
     """One run: drives a stimulus and compares every cycle with the cycle model, in order. The first difference is a
-    :exc:`CheckError`. ``steps()`` is the run, of ``cycles`` or until the core is idle."""
+    :exc:`CheckError`. The run takes ``cycles`` or, without them, ends when the core is idle."""
 
-    def __init__(self, driver: Driver, stimulus: Stimulus, cycles: int | None = None) -> None:
+    def __init__(self, driver: PinDriver, stimulus: Stimulus, cycles: int | None = None) -> None:
         self.driver = driver
         self.read = driver.read
         self.stimulus = stimulus
@@ -135,7 +73,8 @@ class Session:
         self.expected = expected
         self.cycle = 0
         self.fault = -1
-        #: What was seen, and what is expected.
+        self.seconds = 0.0
+        #: Events that were seen, and events that are expected.
         self.accepted: list[int] = []
         self.loaded: list[int] = []
         self.results: list[dict[str, int]] = []
@@ -146,7 +85,7 @@ class Session:
         self._result = _rows(expected.results)
         self._retire = _rows(expected.trace)
         self._changes = expected.busy.tolist()
-        #: What source, sink and loader do.
+        #: The behaviour of source, sink and loader.
         words = stimulus.vectors.reshape(-1).tolist()
         self._words = list(zip(words, stimulus.lasts(driver.rng).tolist(), strict=True))
         self._gaps = [0] * len(words) if stimulus.gaps is None else stimulus.gaps.tolist()
@@ -159,7 +98,8 @@ class Session:
         self._seen: dict[str, int] = {}
         self._taken = 0
 
-    def steps(self) -> Iterator[None]:
+    def run(self) -> Iterator[None]:
+        """Drive and check; each ``yield`` waits for the next cycle."""
         before = perf_counter()
         while self.cycle < self.end:
             self._check_retirement()
@@ -173,7 +113,7 @@ class Session:
         if self._waiting is not None:
             self.results.append(self._seen)
         self.driver.rest()
-        self.driver.records.append(self._record(perf_counter() - before))
+        self.seconds = perf_counter() - before
 
     def _check_retirement(self) -> None:
         image = self.stimulus.image
@@ -272,7 +212,8 @@ class Session:
             ready = bool(self.driver.bits(1))
         self.driver.write("o_ready", int(ready))
 
-    def _record(self, seconds: float) -> Record:
+    def record(self) -> Record:
+        """All that the run showed."""
         busy = np.array(self.busy, dtype=np.int64)
         return Record(
             accepted=np.array(self.accepted, dtype=np.int64),
@@ -284,7 +225,7 @@ class Session:
             fault=self.fault,
             cycles=self.expected.cycles,
             worked=sum(row["op"] in (*APPLIES, *ATTENDS) for row in self.trace),
-            seconds=seconds,
+            seconds=self.seconds,
         )
 
 

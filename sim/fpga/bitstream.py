@@ -1,25 +1,26 @@
-"""Bitstreams: the design of a board through synthesis, place and route, and what the tools said of it."""
+"""Bitstreams: the design of a board through synthesis, place and route, and the figures that the tools report."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from amaranth.vendor import LatticeICE40Platform
 from skinny.hdl.link.board import Board, BoardTop, Clock, line_divisor
 from skinny.model.errors import CheckError, InputError
+from skinny.model.files import write_file
 from skinny.model.machine.assemble import Image
-from skinny.model.program.storage import write_file
-from skinny.model.rings import FixedPoint, Modular
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 from .devices import DEVICES, Device
-from .synth import NO_COLLISION
-from .tools import launcher, tool_version
+from .expected import Expected, multipliers
+from .place import is_full
+from .synth import NO_COLLISION, check_blocks, check_log
+from .tools import Done, launcher, tool_version
 
 __all__ = ["Bitstream", "build_board"]
 
@@ -27,38 +28,9 @@ __all__ = ["Bitstream", "build_board"]
 NAME = "skinny"
 
 
-#: Products of up to so many bits are made of look-up tables; of larger ones all devices make some of multiplier cells.
-SMALL_PRODUCT = 10
-
-
-class _Family(NamedTuple):
-    """Tools by the variables in which Amaranth looks for their names, the ending of a bitstream, options of synthesis,
-    what nextpnr calls cells: look-up tables, multipliers, block RAMs of so many bits; and a device for what counts of
-    nextpnr's MHz."""
-
-    tools: dict[str, str]
-    ending: str
-    options: str
-    luts: str
-    multipliers: str
-    rams: str
-    ram_bits: int
-    device: Device
-
-
-ICE40 = _Family(
-    {"YOSYS": "yosys", "NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"},
-    *("bin", "-dsp", "ICESTORM_LC", "ICESTORM_DSP", "ICESTORM_RAM", 4096, DEVICES["up5k"]),
-)
-ECP5 = _Family(
-    {"YOSYS": "yosys", "NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
-    *("bit", "", "TRELLIS_COMB", "MULT18X18D", "DP16KD", 16384, DEVICES["ecp5-25k"]),
-)
-
-
 class Bitstream(NamedTuple):
-    """What was built: names of ``files``; ``luts``, ``multipliers`` and block ``rams``, each used and available; the
-    MHz that were ``reached`` and those of the ``clock``."""
+    """The result of a build: names of ``files``; ``luts``, ``multipliers`` and block ``rams``, each used and available;
+    the MHz that were ``reached`` and those of the ``clock``."""
 
     files: list[str]
     luts: tuple[int, int]
@@ -70,15 +42,16 @@ class Bitstream(NamedTuple):
 
 def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str | Path, seed: int = 1) -> Bitstream:
     """Build a board whose core holds ``image``, and put the bitstream, the tools' logs and a manifest into ``folder``.
-    What was built before is taken from the cache of builds.
+    A board that was built before is taken from the cache of builds.
 
-    Nothing is put there unless all went well. Raises :exc:`CheckError` when the timing is not met or the tools lost
-    part of the design, :exc:`InputError` when a tool is missing or the design does not fit.
+    Nothing is put into ``folder`` unless all went well. Raises :exc:`CheckError` when the timing is not met or the
+    tools lost part of the design, :exc:`InputError` when a tool is missing or the design does not fit.
     """
     divisor = line_divisor(clock, baud)
     platform = board.platform()
-    family = ICE40 if isinstance(platform, LatticeICE40Platform) else ECP5
-    versions = [tool_version(tool) for tool in family.tools.values()]
+    # All ECP5 devices have the same kinds of cells and the same timing, so that any of them stands for the board's.
+    device = DEVICES["up5k" if isinstance(platform, LatticeICE40Platform) else "ecp5-25k"]
+    versions = [tool_version(tool) for tool in device.tools]
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(f"{folder}: is no folder")
     top = BoardTop(board, image, clock, divisor)
@@ -87,21 +60,22 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
         NAME,
         emit_src=False,
         script_after_read=NO_COLLISION,
-        synth_opts=family.options,
+        synth_opts=device.use_multipliers,
         nextpnr_opts=f"--timing-allow-fail --report report.json --seed {seed}",
     )
 
     def make(work: Path) -> None:
         plan.extract(work)
-        tools = {variable: str(launcher(tool, work)) for variable, tool in family.tools.items()}
+        # Amaranth looks for the names of tools in these variables.
+        tools = {tool.upper().replace("-", "_"): str(launcher(tool, work)) for tool in device.tools}
         script = ["sh", f"{plan.script}.sh"]
         environment = os.environ | tools
         done = subprocess.run(script, cwd=work, env=environment, capture_output=True, text=True, errors="replace")
         _check_logs(work, top, done)
 
     work = cached(["board", *versions, plan.digest()], make)
-    made = _read(family, top, json.loads((work / "report.json").read_text()))
-    _check_cells(made, family, top)
+    made = _read(device, top, json.loads((work / "report.json").read_text()))
+    _check_cells(made, device, top)
     if made.reached < made.clock:
         raise CheckError(f"the timing is not met: {made.reached:.1f} MHz of {made.clock:g}; take --freq or --seed")
     contents = {name: (work / name).read_bytes() for name in made.files[:-1]}
@@ -111,52 +85,50 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
     for name, content in contents.items():
-        write_file(Path(folder) / name, lambda file, content=content: file.write(content))
+        write_file(Path(folder) / name, methodcaller("write", content))
     return made
 
 
 def _check_logs(work: Path, top: BoardTop, done: subprocess.CompletedProcess[str]) -> None:
-    """Whether all tools came to their end, and synthesis kept all drivers: it may lose logic and report success."""
+    """Raise an error unless all tools came to their end and synthesis kept all drivers: it may lose logic and report
+    success."""
     texts = [path.read_text(errors="replace") for ending in ("rpt", "tim") for path in work.glob(f"{NAME}.{ending}")]
-    said = "\n".join([*texts, done.stdout, done.stderr])
-    if done.returncode:
-        errors = re.findall(r"^\s*ERROR: (.*)", said, re.MULTILINE) or said.strip().splitlines() or ["no message"]
-        if re.search(r"[Uu]nable to place|no BELs remaining|[Ff]ailed to (place|expand)|not enough", said):
-            raise InputError(f"the design does not fit the {top.board.name}: {errors[0]}")
-        raise CheckError(f"the tools failed on the {top.board.name}: {errors[0]}")
-    if "Driver-driver conflict" in said:
-        raise CheckError("synthesis lost part of the design (driver-driver conflict)")
+    said = Done(done.returncode, "\n".join([*texts, done.stdout, done.stderr]))
+    if said.code and is_full(said.log):
+        raise InputError(f"the design does not fit the {top.board.name}: {said.complaint}")
+    if said.code:
+        raise CheckError(f"the tools failed on the {top.board.name}: {said.complaint}")
+    check_log(f"the {top.board.name}", said.log)
 
 
-def _read(family: _Family, top: BoardTop, report: dict[str, Any]) -> Bitstream:
+def _read(device: Device, top: BoardTop, report: dict[str, Any]) -> Bitstream:
     def cells(name: str) -> tuple[int, int]:
         counts = report["utilization"][name]
         return counts["used"], counts["available"]
 
     config = top.device.config
-    # The core's is the only clock with registers.
+    # Only the clock of the core has registers.
     fastest = max(clock["achieved"] for clock in report["fmax"].values())
-    blocks, _ = cells(family.multipliers)
+    blocks, _ = cells(device.family.multipliers)
     return Bitstream(
-        files=[f"{NAME}.{family.ending}", f"{NAME}.rpt", f"{NAME}.tim", "report.json", "manifest.json"],
-        luts=cells(family.luts),
-        multipliers=cells(family.multipliers),
-        rams=cells(family.rams),
-        reached=family.device.usable(fastest, blocks=blocks, bits=config.bits, threads=config.threads),
+        files=[f"{NAME}.{device.family.ending}", f"{NAME}.rpt", f"{NAME}.tim", "report.json", "manifest.json"],
+        luts=cells(device.family.luts),
+        multipliers=cells(device.family.multipliers),
+        rams=cells(device.family.block_rams),
+        reached=device.usable(fastest, blocks=blocks, bits=config.bits, threads=config.threads),
         clock=top.clock.frequency / 1e6,
     )
 
 
-def _check_cells(made: Bitstream, family: _Family, top: BoardTop) -> None:
-    """Whether the memories that are too large for anything but block RAM are there, and a multiplier if need be."""
-    device = top.device
-    memories = (device.buffer * 8, device.results * (device.config.bits + 2))
-    least = sum(-(-bits // family.ram_bits) for bits in memories)
-    if made.rams[0] < least:
-        raise CheckError(f"synthesis lost part of the design: {made.rams[0]} block RAMs, at least {least} expected")
-    ring = device.config.ring
-    if isinstance(ring, Modular | FixedPoint) and ring.bits > SMALL_PRODUCT and made.multipliers[0] == 0:
-        raise CheckError("synthesis lost part of the design: no multiplier")
+def _check_cells(made: Bitstream, device: Device, top: BoardTop) -> None:
+    """Raise :exc:`CheckError` unless the memories that are too large for anything but block RAM are there, and the
+    multiplier blocks of the core."""
+    info = top.device
+    memories = (info.buffer * 8, info.results * (info.config.bits + 2))
+    least = sum(-(-bits // device.family.block_bits) for bits in memories)
+    (blocks, all_blocks), (rams, all_rams) = made.multipliers, made.rams
+    expected = Expected(range(multipliers(info.config.ring, device)[0], all_blocks + 1), range(least, all_rams + 1))
+    check_blocks(f"the {top.board.name}", expected, dsp=blocks, block_ram=rams)
 
 
 def _manifest(made: Bitstream, top: BoardTop) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The devices of the flow: what they hold, and how the tools are told about them."""
+"""The devices of the flow: the cells that they have, and how the tools are told about them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ __all__ = ["DEVICES", "ECP5", "ICE40", "Device", "Family", "find_device"]
 
 @dataclass(frozen=True)
 class Family:
-    """What devices of one make share.
+    """The properties that devices of one make share.
 
     ``operand`` and ``product``: bits of a multiplier block's operands, and of the narrowest product for which yosys
-    takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the file that place and route writes and
-    that ``pack`` makes a bitstream of. ``target`` are the parts that the core has for the family,
-    ``ripup`` options to route late nets once more.
+    takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the option of place and route and the file that
+    it writes, of which ``pack`` makes a bitstream; its name on a board ends in ``ending``. ``luts``, ``multipliers``
+    and ``block_rams`` are nextpnr's names of these cells. ``target`` names the parts that the core has for the family,
+    ``ripup`` are options to route late nets once more.
     """
 
     name: str
@@ -26,8 +27,17 @@ class Family:
     operand: int
     product: int
     shapes: tuple[tuple[int, int], ...]
+    ending: str
+    luts: str
+    multipliers: str
+    block_rams: str
     target: str = "generic"
     ripup: tuple[str, ...] = ()
+
+    @property
+    def block_bits(self) -> int:
+        """Bits that a block RAM holds in every shape."""
+        return min(wide * deep for wide, deep in self.shapes)
 
 
 ICE40 = Family(
@@ -38,6 +48,10 @@ ICE40 = Family(
     operand=16,
     product=11,
     shapes=((16, 256), (8, 512), (4, 1024), (2, 2048)),
+    ending="bin",
+    luts="ICESTORM_LC",
+    multipliers="ICESTORM_DSP",
+    block_rams="ICESTORM_RAM",
 )
 ECP5 = Family(
     name="ecp5",
@@ -47,6 +61,10 @@ ECP5 = Family(
     operand=18,
     product=2,
     shapes=((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)),
+    ending="bit",
+    luts="TRELLIS_COMB",
+    multipliers="MULT18X18D",
+    block_rams="DP16KD",
     target="ecp5",
     ripup=("--tmg-ripup",),
 )
@@ -56,11 +74,12 @@ ECP5 = Family(
 class Device:
     """One FPGA.
 
-    ``synth`` is the command of yosys, ``place`` the options of nextpnr. ``frequency`` (MHz) is what place and route
-    aims at unless told otherwise: a little more than is reached, so that it does its best. ``multipliers`` and
-    ``block_rams`` and ``cells`` (a LUT and a register each) are what there is; without multiplier blocks products are
-    made of LUTs. ``cap`` (MHz) is what the data sheet allows the multiplier block, where nextpnr knows no timing for
-    it, and ``block_delay`` (ns) what it takes from its operands to the product.
+    ``synth`` is the command of yosys, ``use_multipliers`` the option that makes it use multiplier blocks, where it
+    needs one; ``place`` are options of nextpnr. ``frequency`` (MHz) is the aim of place and route unless another is
+    given: a little more than is reached, so that it does its best. ``multipliers``, ``block_rams`` and ``cells`` (a LUT
+    and a register each) count the cells of the device; without multiplier blocks products are made of LUTs. ``cap``
+    (MHz) is the limit of the data sheet for the multiplier block, where nextpnr knows no timing for it, and
+    ``block_delay`` (ns) its delay from the operands to the product.
     """
 
     name: str
@@ -72,13 +91,15 @@ class Device:
     multipliers: int
     block_rams: int
     cells: int
+    use_multipliers: str = ""
     cap: float | None = None
     block_delay: float = 0.0
 
     def usable(self, mhz: float, *, blocks: int, bits: int, threads: int) -> float:
-        """What counts of nextpnr's ``mhz`` for a core with that many multiplier blocks. Where a block has no registers
-        before and behind it, because there are few threads or a product takes several blocks, a path may run through
-        it that nextpnr believes to be shorter than it is; whether it decides is not known, so its delay is added."""
+        """The frequency that a core may run at when nextpnr reports ``mhz``: a core with that many multiplier
+        ``blocks``, words of ``bits`` bits and ``threads`` threads. Where a block has no registers before and behind it,
+        because there are few threads or a product takes several blocks, a path may run through it that nextpnr believes
+        to be shorter than it is. Nobody knows whether this path decides, so the delay of the block is added."""
         if self.cap is None or not blocks:
             return mhz
         if threads < 3 or bits > self.family.operand:
@@ -87,7 +108,7 @@ class Device:
 
     @property
     def tools(self) -> tuple[str, str, str]:
-        """Synthesis, place and route, bitstream."""
+        """The names of the tools for synthesis, place and route, and the bitstream."""
         return ("yosys", self.family.place, self.family.pack)
 
 
@@ -112,14 +133,15 @@ DEVICES = {
             name="up5k",
             title="Lattice iCE40 UP5K SG48",
             family=ICE40,
-            synth="synth_ice40 -device u -dsp",
+            synth="synth_ice40 -device u",
             place=("--up5k", "--package", "sg48", "--pcf-allow-unconstrained"),
             frequency=50,
             multipliers=8,
             block_rams=30,
+            use_multipliers="-dsp",
             cells=5280,
             cap=50,
-            # As icestorm's data base has it.
+            # This is the delay in the data base of icestorm.
             block_delay=9.05,
         ),
         Device(

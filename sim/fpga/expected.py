@@ -1,4 +1,4 @@
-"""How many multiplier blocks and block RAMs a core must come out with: what the guards of synthesis compare with."""
+"""The numbers of multiplier blocks and block RAMs that a core must come out with, for the guards of synthesis."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig, Words, index_bits
-from skinny.model.parallel.segments import EngineConfig, EngineImage
+from skinny.model.machine.image import Hardware, MachineImage
+from skinny.model.machine.isa import Words, index_bits
+from skinny.model.parallel.segments import EngineConfig
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
@@ -19,27 +19,27 @@ __all__ = ["Expected", "expect_fit", "expected_cells", "multipliers"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The counts that are right. They are ranges, because yosys weighs some blocks against LUTs."""
+    """The right counts. They are ranges, because yosys weighs some blocks against LUTs."""
 
     dsp: range
     block_ram: range
 
 
 def expected_cells(
-    hardware: CoreConfig | EngineConfig,
+    hardware: Hardware,
     device: Device,
     *,
     target: str = "generic",
-    rom: Image | EngineImage | None = None,
+    rom: MachineImage | None = None,
 ) -> Expected:
-    """For a core or an engine on ``device``, all of whose memories are made of block RAM; with ``rom`` they never hold
-    anything but that image."""
-    engine = isinstance(hardware, EngineConfig)
-    config = hardware.core if engine else hardware
-    cores = hardware.cores if engine else 1
+    """The counts of a core or an engine on ``device``, all of whose memories are made of block RAM; with ``rom`` they
+    never hold anything but that image."""
+    config, cores = hardware.core, hardware.cores
+    engine = cores > 1
+    vectors = hardware.vectors if isinstance(hardware, EngineConfig) else max(2, config.threads)
+    vector_bits = (vectors - 1).bit_length()
     guard = int(config.guard)
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
-    vector_bits = (hardware.vectors - 1).bit_length() if engine else index_bits(config.threads)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     memories = [program, weights, inputs, results] * cores + [results] * engine
@@ -72,7 +72,7 @@ def expect_fit(cells: Expected, device: Device) -> None:
 
 
 def _differing(words: Words, depth: int) -> int:
-    """Bits that are not the same in all words of a memory; those past the end of ``words`` are zero."""
+    """The number of bits that differ between words of a memory; words past the end of ``words`` are zero."""
     held = np.append(words, np.uint64(0)) if len(words) < depth else words
     return int(np.bitwise_or.reduce(held ^ held[0])).bit_count()
 
@@ -90,7 +90,8 @@ def _instantiated(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> i
 
 
 def _packed(shapes: Iterable[tuple[int, int]], bits: int, depth: int) -> int:
-    """The same when a last column that is narrower than every shape shares its blocks with its further words."""
+    """Block RAMs of a memory whose last column is narrower than every shape and shares its blocks with further words
+    of that column."""
     narrow, deep = min(shapes)
     rest = bits % narrow
     return _blocks(shapes, bits - rest, depth) + -(-rest * depth // (narrow * deep))
@@ -103,7 +104,7 @@ def multipliers(ring: Ring, device: Device) -> range:
     product = ring.bits + {FixedPoint: getattr(ring, "frac", 0), PrimeField: ring.bits}.get(type(ring), 0)
     if product < device.family.product:
         return range(0, 1)
-    # Of a wider product yosys makes four, without the one of the high parts where its bits are not used or too few; a
+    # Yosys makes a wider product of four, without the one of the high parts where its bits are not used or too few; a
     # high part of one bit goes to LUTs.
     rest = ring.bits - device.family.operand
     least = 1

@@ -1,4 +1,4 @@
-"""The coefficients of the estimates, fitted to synthesis runs; and how far the estimates are off."""
+"""The coefficients of the estimates, fitted to synthesis runs, and the errors of the estimates."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .estimate import Shape, Terms, estimate, ff_terms, lut_terms, paths, weigh
+from .estimate import estimate
 from .report import Design
 from .samples import fitting_set, held_out_set, measure
+from .terms import Shape, Terms, ff_terms, lut_terms, paths, weigh
 from .tools import side_by_side, tool_version
 
 __all__ = ["fit", "fit_period", "held_out", "shape_of", "solve", "summary"]
 
-#: How much a coefficient may stray from what was guessed, against how well the designs are met.
+#: The weight of staying near the guesses, against the weight of meeting the designs.
 STRENGTH = {"lut4": 0.03, "ff": 0.02, "period": 0.1}
 #: Guesses for LUTs, read off the structure of the core.
 LUTS: Terms = {
@@ -43,7 +44,7 @@ LUTS: Terms = {
     "bit kept, product of blocks, one thread": 1,
     "bit kept, product of a block and a bit": 1,
 }
-#: And for registers.
+#: Guesses for registers, read off the structure of the core.
 REGISTERS: Terms = {
     "core": 60,
     "bit of state": 1,
@@ -128,6 +129,7 @@ GUESS: dict[str, dict[str, Terms]] = {
 
 
 def shape_of(design: Design) -> Shape:
+    """The parameters of ``design`` that the formulas use."""
     return Shape(design.image.config, design.device, design.target, design.rom)
 
 
@@ -171,7 +173,7 @@ def _measured(
 
 def solve(rows: Sequence[Terms], measured: Sequence[float], strength: float, guess: Terms) -> dict[str, float]:
     """The coefficients with the least sum of squares of relative errors; those that matter little stay near their
-    ``guess``. What is guessed to be positive does not become negative."""
+    ``guess``. A coefficient whose guess is positive does not become negative."""
     y = np.array(measured)
     x = np.array([[row.get(name, 0) for name in guess] for row in rows]) / y[:, None]
     first = np.array(list(guess.values()))
@@ -188,8 +190,9 @@ def solve(rows: Sequence[Terms], measured: Sequence[float], strength: float, gue
 
 
 def fit_period(rows: Sequence[tuple[dict[str, Terms], float]], guess: Terms) -> dict[str, float]:
-    """Which path decides depends on the coefficients, and they on it: in turn, while the guess, which decides at first,
-    loses its weight. That need not come to an end, so the best that was met is taken."""
+    """The coefficients of delays that meet the measured periods best. The slowest path depends on the coefficients, and
+    they depend on it, so both are found in turn, while the guess, which decides at first, loses its weight. That need
+    not come to an end, so the best coefficients that were met are taken."""
     measured = [period for _, period in rows]
     tried: list[Terms] = []
     weights = guess

@@ -1,8 +1,8 @@
-"""Gate level: the netlist of a core runs the bench of its RTL, and is compared with the cycle model in every cycle.
+"""Gate level: the netlist of a core runs the test bench of its RTL and is compared with the cycle model in every cycle.
 
 The netlist that is simulated is that of ``hdl/export``'s ``Pins`` with the port ``retire``, made by the same
-script as the one on the device but for that port: what every instruction computes is seen, not only results. The cells
-are yosys' own models, which exist for iCE40.
+script as the one on the device but for that port: not only results are seen, but the value of every instruction. The
+cells are yosys' own models, which exist for iCE40.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, Pins
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage
+from skinny.model.machine.image import MachineImage
 from skinny.model.rings import Boolean
-from skinny.sim.build import build_bench, missing_tools
-from skinny.sim.check.bench import Load, Reset, Run, Step, run_steps
-from skinny.sim.check.check import Stimulus, random_elements, random_stimulus
+from skinny.sim.build import build_testbench, missing_tools
+from skinny.sim.check.steps import CoreStep, LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_elements, random_stimulus
+from skinny.sim.simulators.cocotb_runner import run_steps
 
 from .devices import ICE40, Device
 from .expected import Expected
 from .synth import Netlist, synthesise
 from .tools import share
 
-__all__ = ["expect_gate_level", "gate_bench", "gate_netlist", "simulate_netlist"]
+__all__ = ["expect_gate_level", "gate_netlist", "gate_testbench", "simulate_netlist"]
 
 #: Cycles after which a simulation has shown enough; a second passes about ten thousand.
 ENOUGH = 20_000
@@ -45,23 +45,26 @@ def gate_netlist(core: Core | ParallelEngine, device: Device, expected: Expected
     return synthesise(Pins(core), TOP, device, expected)
 
 
-def gate_bench(netlist: Netlist) -> Path:
-    """The simulator of ``netlist``, for :func:`skinny.sim.check.bench.run_bench`."""
+def gate_testbench(netlist: Netlist) -> Path:
+    """The simulator of ``netlist``, for :func:`skinny.sim.simulators.cocotb_runner.run_testbench`."""
     cells = share("yosys") / "ice40" / "cells_sim.v"
     text = (netlist.folder / "netlist.v").read_text() + cells.read_text()
     # All wires of a flat netlist are in its top module, so only the ports are shown. Few cycles are simulated: to
     # compile quickly is worth more than to run fast.
-    return build_bench(text, netlist.top, ports=netlist.ports, level="-O0")
+    return build_testbench(text, netlist.top, ports=netlist.ports, level="-O0")
 
 
-def simulate_netlist(netlist: Netlist, image: Image | EngineImage, *, rom: bool = False) -> int:
-    """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; the number of cycles that
-    were compared. The first difference to the cycle model is a :exc:`CheckError`."""
+def simulate_netlist(netlist: Netlist, image: MachineImage, *, rom: bool = False) -> int:
+    """Run ``image`` on random vectors, at full speed and with a source and a sink that wait; returns the number of
+    cycles that were compared. The first difference from the cycle model is a :exc:`CheckError`."""
     config = image.config
     rng = np.random.default_rng(1)
     batches = max(2, min(16, ENOUGH // (2 * len(image) * config.threads)))
     rows = batches * config.threads * (config.slices if isinstance(config.ring, Boolean) else 1)
     vectors = config.pack(random_elements(rng, config.ring, (rows, image.vector)))
-    steps: list[Step] = [Reset(), *([] if rom else [Load(image)])]
-    steps += [Run(Stimulus.steady(image, vectors)), Run(random_stimulus(rng, image, vectors, 0.3, 0.3, 0.3))]
-    return sum(record.cycles for record in run_steps(gate_bench(netlist), steps))
+    steps: list[CoreStep] = [ResetCore(), *([] if rom else [LoadImage(image)])]
+    steps += [
+        RunStimulus(Stimulus.steady(image, vectors)),
+        RunStimulus(random_stimulus(rng, image, vectors, 0.3, 0.3, 0.3)),
+    ]
+    return sum(record.cycles for record in run_steps(gate_testbench(netlist), steps))

@@ -1,4 +1,4 @@
-"""The critical path in words: which part of the core decides the frequency."""
+"""The critical path in words: the part of the core that decides the frequency."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPONENTS = {
 @dataclass(frozen=True)
 class CriticalPath:
     """The slowest way from a register to a register. ``start`` and ``end`` in words; ``luts``, ``carries`` and
-    ``multipliers`` are what lies between; delays in ns, those of the registers counted as logic."""
+    ``multipliers`` count the cells between; delays in ns, those of the registers counted as logic."""
 
     start: str
     end: str
@@ -60,7 +60,7 @@ class CriticalPath:
 
 
 def critical_path(report: Mapping[str, Any], types: Mapping[str, str]) -> CriticalPath:
-    """From the report of nextpnr; ``types`` gives the type of each cell of the netlist."""
+    """The slowest path in the report of nextpnr; ``types`` gives the type of each cell of the netlist."""
     inside = [path for path in report["critical_paths"] if path["from"] == path["to"] != "<async>"]
     steps = max((path["path"] for path in inside), key=lambda steps: sum(step["delay"] for step in steps))
     between = [step["to"] for step in steps if step["type"] == "logic"]
@@ -87,7 +87,7 @@ def _place(cell: str, types: Mapping[str, str]) -> str:
     block = _type(cell, types)
     top, *path = ADDED.sub("", cell).split(".")
     if top != "core" or not path:
-        return "the harness"
+        return "the scan wrapper"
     # Names of components, then, unless it is a block RAM, of a register or a field of one.
     known = max(length for length in range(len(path)) if ".".join(path[:length]) in COMPONENTS)
     owner = COMPONENTS[".".join(path[:known])]

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from skinny.model.errors import InputError
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 from .devices import Device
 from .path import CriticalPath, critical_path
 from .synth import Netlist
 from .tools import run_tool, side_by_side, tool_version
 
-__all__ = ["Placement", "Routed", "pack", "place", "place_seed"]
+__all__ = ["Placement", "Routed", "is_full", "pack", "place", "place_seed"]
 
 
 #: The share of the frequency aimed at from which on a design counts as near it.
@@ -27,7 +27,8 @@ NEAR = 0.75
 
 @dataclass(frozen=True)
 class Routed:
-    """One seed's result, in a folder: ``report.json``, ``nextpnr.log`` and what the bitstream is made of."""
+    """The result of one seed, in a folder: ``report.json``, ``nextpnr.log`` and the file that is packed to a
+    bitstream."""
 
     folder: Path
     seed: int
@@ -39,12 +40,12 @@ class Routed:
 
     @property
     def frequency(self) -> float:
-        """MHz, of the slowest clock."""
+        """The frequency of the slowest clock, in MHz."""
         return float(min(clock["achieved"] for clock in self.report["fmax"].values()))
 
     @property
     def utilisation(self) -> dict[str, tuple[int, int]]:
-        """Of each kind of place on the device that is used: how many are, and how many there are."""
+        """The number that is used and the number that there is of each kind of cell of the device that is used."""
         return {
             name: (count["used"], count["available"])
             for name, count in self.report["utilization"].items()
@@ -68,7 +69,7 @@ class Placement:
 
     @property
     def median(self) -> float:
-        """MHz."""
+        """The median of the frequencies of all seeds, in MHz."""
         return statistics.median(routed.frequency for routed in self.seeds)
 
 
@@ -79,14 +80,15 @@ def place(
     frequency: float | None = None,
     done: Callable[[Routed], None] = lambda routed: None,
 ) -> Placement:
-    """Place and route with every seed, as many at a time as there are processors; ``frequency`` (MHz) is what to aim
-    at, ``done`` is told of each result. A seed that fails is an :exc:`InputError`."""
+    """Place and route with every seed, as many at a time as there are processors; ``frequency`` (MHz) is the aim,
+    ``done`` is told of each result. A seed that fails is an :exc:`InputError`."""
     return Placement(tuple(side_by_side(lambda seed: place_seed(netlist, device, seed, frequency), seeds, done)))
 
 
 def place_seed(netlist: Netlist, device: Device, seed: int, frequency: float | None = None) -> Routed:
-    """Place and route ``netlist`` on ``device``, unless that was done before. What comes near the frequency that is
-    aimed at is tried once more with late nets ripped up, which takes long elsewhere; the better one counts."""
+    """Place and route ``netlist`` on ``device``, unless that was done before. A design that comes near the frequency
+    that is aimed at is routed once more with late nets ripped up, which takes long elsewhere; the better result
+    counts."""
     aim = frequency or device.frequency
     routed = _route(netlist, device, seed, aim, ())
     if device.family.ripup and NEAR * aim <= routed.frequency < aim:
@@ -107,8 +109,7 @@ def _route(netlist: Netlist, device: Device, seed: int, aim: float, more: Sequen
         (folder / "netlist.json").write_bytes(content)
         done = run_tool(device.family.place, options, folder)
         if done.code:
-            full = re.search("Unable to (find a placement|place)|no BELs remaining", done.log)
-            fits = "does not fit: " if full else ""
+            fits = "does not fit: " if is_full(done.log) else ""
             raise InputError(f"{device.name}, seed {seed}: {fits}{done.complaint}")
         (folder / "nextpnr.log").write_text(done.log)
         (folder / "types.json").write_text(json.dumps(netlist.types))
@@ -117,8 +118,16 @@ def _route(netlist: Netlist, device: Device, seed: int, aim: float, more: Sequen
     return Routed(cached(["place", tool_version(device.family.place), *options, content], make), seed)
 
 
+def is_full(log: str) -> bool:
+    """Whether nextpnr says in its ``log`` that the design has more cells or pins than the device."""
+    return (
+        re.search("[Uu]nable to (find a placement|place)|no BELs remaining|[Ff]ailed to (place|expand)|not enough", log)
+        is not None
+    )
+
+
 def pack(routed: Routed, device: Device) -> bytes:
-    """The bitstream."""
+    """The bitstream of a design that was placed and routed."""
     placed = device.family.placed[1]
 
     def make(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The whole flow for one core on one device, and what a person wants to know of it."""
+"""The whole flow for one core on one device, and its report."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 
 from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, Pins, to_verilog
-from skinny.hdl.measure.scan import Harness
+from skinny.hdl.measure.scan import ScanWrapper
 from skinny.hdl.parallel.engine import ParallelEngine, component
-from skinny.model.machine.assemble import Image
-from skinny.model.parallel.lane_cycles import cycles_per_inference
-from skinny.model.parallel.segments import EngineImage
-from skinny.model.program.storage import write_folder
+from skinny.model.files import write_folder
+from skinny.model.machine.cycles import cycles_per_inference
+from skinny.model.machine.image import MachineImage
 
 from .devices import Device
 from .expected import Expected, expect_fit, expected_cells
@@ -25,18 +24,18 @@ from .place import Placement, pack, place
 from .synth import Netlist, synthesise
 from .tools import processors
 
-__all__ = ["HARNESS", "Design", "Report", "implement", "write_design"]
+__all__ = ["SCAN_WRAPPER", "Design", "Report", "implement", "write_design"]
 
-#: The name of the design that is placed.
-HARNESS = "harness"
+#: The name of the design that is placed: a core in its scan wrapper.
+SCAN_WRAPPER = "scan_wrapper"
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is to be built: the core or engine for ``image`` on ``device``, of the parts that there are for its family
+    """The design of a core or engine for ``image`` on ``device``, of the parts that there are for its family
     or ``inferred`` from generic ones. Without ``rom`` it is empty: programs are loaded."""
 
-    image: Image | EngineImage
+    image: MachineImage
     device: Device
     rom: bool = False
     inferred: bool = False
@@ -46,11 +45,11 @@ class Design:
         return "generic" if self.inferred else self.device.family.target
 
     def core(self) -> Core | ParallelEngine:
-        """A new one."""
+        """The core or engine, made anew."""
         return component(self.image.hardware, self.image if self.rom else None, rom=self.rom, target=self.target)
 
     def expected(self) -> Expected:
-        """Raises :exc:`InputError` if that is more than the device has."""
+        """The counts of blocks that synthesis must find. Raises :exc:`InputError` if the device has fewer."""
         rom = self.image if self.rom else None
         cells = expected_cells(self.image.hardware, self.device, target=self.target, rom=rom)
         expect_fit(cells, self.device)
@@ -59,29 +58,29 @@ class Design:
 
 @dataclass(frozen=True)
 class Report:
-    """What came out. ``gate_cycles``: cycles of the netlist compared with the cycle model, None if that was not done.
-    Frequencies in MHz."""
+    """The results of the flow. ``gate_cycles`` is the number of cycles in which the netlist was compared with the cycle
+    model, None if that was not done. Frequencies are in MHz."""
 
     design: Design
     alone: Netlist
-    harnessed: Netlist
+    wrapped: Netlist
     placement: Placement
     gate_cycles: int | None
 
     @property
     def cap(self) -> float | None:
-        """What the data sheet allows, if the design has a multiplier block that nextpnr knows no timing for."""
-        return self.design.device.cap if self.harnessed.cells.dsp else None
+        """The limit of the data sheet, if the design has a multiplier block that nextpnr knows no timing for."""
+        return self.design.device.cap if self.wrapped.cells.dsp else None
 
     @property
     def frequency(self) -> float:
-        """The best one that may be used."""
-        config, blocks = self.design.image.config, self.harnessed.cells.dsp
+        """The frequency of the best seed, as far as it may be used."""
+        config, blocks = self.design.image.config, self.wrapped.cells.dsp
         best = self.placement.best.frequency
         return self.design.device.usable(best, blocks=blocks, bits=config.bits, threads=config.threads)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """All figures, ready for JSON."""
         image = self.design.image
         config = image.config
         best = self.placement.best
@@ -104,7 +103,7 @@ class Report:
             "rom": self.design.rom,
             "target": self.design.target,
             "core": asdict(self.alone.cells),
-            "with_harness": asdict(self.harnessed.cells),
+            "with_scan_wrapper": asdict(self.wrapped.cells),
             "utilisation": {
                 name: {"used": used, "available": there} for name, (used, there) in best.utilisation.items()
             },
@@ -133,7 +132,7 @@ def implement(
     gate_level: bool = False,
     done: Callable[[str], None] = lambda what: None,
 ) -> Report:
-    """Synthesise, place and route, and with ``gate_level`` simulate the netlist. ``frequency`` (MHz) is what to aim at,
+    """Synthesise, place and route, and with ``gate_level`` simulate the netlist. ``frequency`` (MHz) is the aim,
     ``done`` is told of each step that is through: two of synthesis, one a seed, one for the gate level. Raises
     :exc:`InputError` where a design does not fit or a tool fails, :exc:`CheckError` where a guard or the simulation
     does."""
@@ -149,18 +148,18 @@ def implement(
         return cycles
 
     with ThreadPoolExecutor(processors()) as pool:
-        harnessed = pool.submit(synthesise, Harness(design.core()), HARNESS, device, expected)
+        wrapped = pool.submit(synthesise, ScanWrapper(design.core()), SCAN_WRAPPER, device, expected)
         alone = pool.submit(synthesise, Pins(design.core(), retire=False), TOP, device, expected)
-        for name, netlist in (("core", alone), ("harness", harnessed)):
+        for name, netlist in (("core", alone), ("scan wrapper", wrapped)):
             done(f"{name}: {netlist.result().cells.lut4:,} LUT4")
         gates = pool.submit(check_gates) if gate_level else None
         placement = place(
-            harnessed.result(), device, seeds, frequency, lambda r: done(f"seed {r.seed}: {r.frequency:.1f} MHz")
+            wrapped.result(), device, seeds, frequency, lambda r: done(f"seed {r.seed}: {r.frequency:.1f} MHz")
         )
         return Report(
             design=design,
             alone=alone.result(),
-            harnessed=harnessed.result(),
+            wrapped=wrapped.result(),
             placement=placement,
             gate_cycles=gates.result() if gates else None,
         )
@@ -168,15 +167,15 @@ def implement(
 
 def write_design(report: Report, folder: str | Path) -> list[str]:
     """Write into ``folder``, which is made, the core as Verilog, the netlist, logs and reports, and the bitstream of
-    the harness with the best seed; returns their names. Each file is written under another name and renamed,
+    the scan wrapper with the best seed; returns their names. Each file is written under another name and renamed,
     ``report.json`` last."""
     best = report.placement.best
     files = {
         f"{TOP}.v": to_verilog(report.design.core()).encode(),
-        **{name: (report.harnessed.folder / name).read_bytes() for name in ("netlist.v", "netlist.json", "yosys.log")},
+        **{name: (report.wrapped.folder / name).read_bytes() for name in ("netlist.v", "netlist.json", "yosys.log")},
         "nextpnr.log": (best.folder / "nextpnr.log").read_bytes(),
         "nextpnr.json": (best.folder / "report.json").read_bytes(),
-        "harness.bit": pack(best, report.design.device),
+        "scan_wrapper.bit": pack(best, report.design.device),
         "report.json": (json.dumps(report.as_dict(), indent=2) + "\n").encode(),
     }
     write_folder(folder, files)

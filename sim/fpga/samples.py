@@ -1,6 +1,6 @@
-"""Cores drawn at random from the domain of the estimates, and what synthesis makes of them.
+"""Cores drawn at random from the domain of the estimates, and the figures of their synthesis.
 
-``fitting_set`` is what the coefficients are fitted to, ``held_out_set`` what they are judged by. Both are the same on
+The coefficients are fitted to ``fitting_set`` and judged by ``held_out_set``. Both are the same on
 every machine; rings, word sizes, threads, widths and options are spread evenly, the memories are left to chance.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from amaranth import Shape
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.export.export import TOP, Pins
-from skinny.hdl.measure.scan import Harness
+from skinny.hdl.measure.scan import ScanWrapper
 from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField, Ring
@@ -24,7 +24,7 @@ from .devices import ECP5, find_device
 from .estimate import LEAST_FOR_PRIMES
 from .expected import expected_cells
 from .place import place_seed
-from .report import HARNESS, Design
+from .report import SCAN_WRAPPER, Design
 from .synth import synthesise
 
 __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
@@ -33,12 +33,13 @@ __all__ = ["draw_designs", "fitting_set", "held_out_set", "measure"]
 VARIANTS = (("up5k", True), ("hx8k", True), ("ecp5-25k", True), ("ecp5-25k", False))
 
 
-#: How often a kind of ring is drawn, of twenty; primes only with threads enough.
+#: The kinds of rings, as often in twenty as they are drawn; primes are drawn only with threads enough.
 KINDS = ("fixed",) * 9 + ("modular",) * 6 + ("prime",) * 3 + ("boolean",) * 2
 
 
 def _draw_ring(rng: np.random.Generator, kind: str, bits: int) -> Ring:
-    """Of ``bits`` bits, or as many as the nearest Mersenne prime has. The lanes of ``Boolean`` are not its own."""
+    """A ring of ``bits`` bits, or of as many as the nearest Mersenne prime has. Slices of ``Boolean`` are a parameter
+    of the core."""
     if kind == "prime":
         return PrimeField((1 << min((7, 13, 17, 19, 31), key=lambda exponent: abs(exponent - bits))) - 1)
     if kind == "boolean":
@@ -97,7 +98,8 @@ def fitting_set() -> list[Design]:
 
 
 def held_out_set() -> list[Design]:
-    """Twenty, five of each variant, the first of ten; on ECP5 two of each on the larger device."""
+    """Twenty cores, five of each variant, the first of ten that are drawn; two of each variant on ECP5 are on the
+    larger device."""
     drawn = [design for n, variant in enumerate(VARIANTS) for design in draw_designs(200 + n, 10, *variant)[:5]]
     return [
         replace(design, device=find_device("ecp5-85k")) if design.device.family is ECP5 and n % 5 < 2 else design
@@ -106,15 +108,16 @@ def held_out_set() -> list[Design]:
 
 
 def measure(design: Design, seeds: Sequence[int], *, alone: bool) -> dict[str, float]:
-    """``lut4`` and ``ff`` of the core: of its netlist ``alone``, or, which spares a synthesis and is off by a LUT or
-    two, of that in its harness less what the harness has; ``mhz`` is the median of the ``seeds``."""
+    """``lut4`` and ``ff`` of the core, and ``mhz``, the median of the ``seeds``. The cells are those of the core
+    ``alone``, or those of the core in its scan wrapper less those of the wrapper: that spares a synthesis and is off by
+    a LUT or two."""
     device, expected = design.device, design.expected()
-    harnessed = synthesise(Harness(design.core()), HARNESS, device, expected)
-    mhz = statistics.median(place_seed(harnessed, device, seed).frequency for seed in seeds)
+    wrapped = synthesise(ScanWrapper(design.core()), SCAN_WRAPPER, device, expected)
+    mhz = statistics.median(place_seed(wrapped, device, seed).frequency for seed in seeds)
     if alone:
         cells = synthesise(Pins(design.core(), retire=False), TOP, device, expected).cells
         return {"lut4": cells.lut4, "ff": cells.ff, "mhz": mhz}
     pins = Pins(design.core(), retire=False).signature.members
     bits = {flow: sum(Shape.cast(pin.shape).width for pin in pins.values() if pin.flow is flow) for flow in (In, Out)}
-    cells = harnessed.cells
+    cells = wrapped.cells
     return {"lut4": cells.lut4 - bits[Out], "ff": cells.ff - bits[In] - 2 * bits[Out], "mhz": mhz}

@@ -15,13 +15,13 @@ from typing import Any
 from amaranth.back import rtlil
 from amaranth.lib import wiring
 from skinny.model.errors import CheckError, InputError
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 from .devices import Device
 from .expected import Expected
 from .tools import run_tool, tool_version
 
-__all__ = ["NO_COLLISION", "Cells", "Netlist", "check_netlist", "synthesise"]
+__all__ = ["NO_COLLISION", "Cells", "Netlist", "check_blocks", "check_log", "check_netlist", "synthesise"]
 
 #: Signs in the log that logic was lost.
 CONFLICTS = ("Driver-driver conflict", "multiple conflicting drivers")
@@ -35,7 +35,7 @@ BOOTH = "proc; flatten; opt; wreduce; booth"
 
 @dataclass(frozen=True)
 class Cells:
-    """What a netlist is made of. ``carry`` are SB_CARRY (beside a LUT) or CCU2C (in the place of two LUTs),
+    """The cells that a netlist is made of. ``carry`` are SB_CARRY (beside a LUT) or CCU2C (in the place of two LUTs),
     ``lut_ram`` TRELLIS_DPR16X4 (in the place of six)."""
 
     lut4: int
@@ -47,7 +47,7 @@ class Cells:
 
     @classmethod
     def count(cls, types: Mapping[str, int]) -> Cells:
-        """From the number of cells of each type."""
+        """The cells of a netlist, from the number of cells of each type."""
 
         def total(*beginnings: str) -> int:
             return sum(count for name, count in types.items() if name.startswith(beginnings))
@@ -96,7 +96,7 @@ def synthesise(component: wiring.Component, top: str, device: Device, expected: 
     """The netlist of ``component`` as module ``top`` on ``device``, made unless it was made before. Raises
     :exc:`CheckError` when a guard fails."""
     text = rtlil.convert(component, name=top, emit_src=False)
-    command = f"{device.synth} -top {top} -json netlist.json"
+    command = " ".join([*filter(None, [device.synth, device.use_multipliers]), f"-top {top} -json netlist.json"])
     script = [
         "read_rtlil design.il",
         f"hierarchy -top {top}",
@@ -121,17 +121,28 @@ def synthesise(component: wiring.Component, top: str, device: Device, expected: 
 
 def check_netlist(netlist: Netlist, expected: Expected | None = None) -> None:
     """Raise :exc:`CheckError` unless the netlist is whole, as far as can be told without simulating it."""
-    for line in netlist.log.splitlines():
-        if any(sign in line for sign in CONFLICTS):
-            raise CheckError(f"synthesis of {netlist.top} lost logic: {line.strip()}")
+    check_log(netlist.top, netlist.log)
     cells = netlist.cells
     if not cells.ff or not (cells.lut4 or cells.carry):
         raise CheckError(f"synthesis of {netlist.top} lost logic: the netlist is empty")
+    if expected is not None:
+        check_blocks(netlist.top, expected, dsp=cells.dsp, block_ram=cells.block_ram)
+
+
+def check_log(design: str, log: str) -> None:
+    """Raise :exc:`CheckError` if the ``log`` of a synthesis says that logic of ``design`` was lost."""
+    for line in log.splitlines():
+        if any(sign in line for sign in CONFLICTS):
+            raise CheckError(f"synthesis of {design} lost logic: {line.strip()}")
+
+
+def check_blocks(design: str, expected: Expected, *, dsp: int, block_ram: int) -> None:
+    """Raise :exc:`CheckError` unless ``design`` has as many multiplier blocks and block RAMs as ``expected``."""
     for what, found, wanted in (
-        ("multiplier blocks", cells.dsp, expected and expected.dsp),
-        ("block RAMs", cells.block_ram, expected and expected.block_ram),
+        ("multiplier blocks", dsp, expected.dsp),
+        ("block RAMs", block_ram, expected.block_ram),
     ):
-        if wanted is not None and found not in wanted:
+        if found not in wanted:
             least, most = wanted[0], wanted[-1]
             count = f"{least}" if least == most else f"{least} to {most}"
-            raise CheckError(f"synthesis of {netlist.top} has {found} {what}, not {count}")
+            raise CheckError(f"synthesis of {design} has {found} {what}, not {count}")

@@ -20,7 +20,7 @@ from threading import BoundedSemaphore
 from typing import NamedTuple, TypeVar
 
 from skinny.model.errors import InputError
-from skinny.sim.build import cached
+from skinny.sim.cache import cached
 
 __all__ = ["TOOLS", "Done", "launcher", "prepare", "processors", "run_tool", "share", "side_by_side", "tool_version"]
 
@@ -38,7 +38,7 @@ TOOLS = {
 
 
 class Done(NamedTuple):
-    """How a call ended: exit code, and all the tool said."""
+    """The end of a call: the exit code, and the log of the tool."""
 
     code: int
     log: str
@@ -81,7 +81,7 @@ def prepare(tool: str, say: Callable[[str], None] | None = None) -> Path:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

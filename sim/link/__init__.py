@@ -1,1 +1,1 @@
-"""Boards at the end of a line, real or simulated."""
+"""Boards at the end of a serial line, real or simulated."""

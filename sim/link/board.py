@@ -1,6 +1,6 @@
 """A simulated board at the end of a simulated serial line: a :class:`skinny.model.link.requests.Channel`.
 
-What is verilated is all of a board but its pins and clock; the host's end of the line is bits in time (``linked.cpp``).
+All of a board but its pins and clock is verilated; the host's end of the line is bits in time (``board.cpp``).
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ def _library(path: Path) -> ctypes.CDLL:
 
 
 class SimulatedBoard:
-    """``divisor`` are the board's cycles a bit, ``bit`` the host's (the same by default). Time is that of the board's
-    clock. With ``image`` that is what the core holds from the beginning. ``exposed``: there is ``state``, all registers
-    and memories of the board, and bits of it can be flipped."""
+    """A board with a core, at the end of a line whose bits take ``divisor`` cycles at the board and ``bit`` cycles at
+    the host (the same by default). Time is that of the board's clock. With ``image`` the core holds it from the
+    beginning. With ``exposed`` there is ``state``, all registers and memories of the board, and bits of it can be
+    flipped."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class SimulatedBoard:
         self._library.board_write(self._board, data, len(data))
 
     def read(self, seconds: float) -> bytes:
-        """Run until a byte has come, or for so long."""
+        """Run until a byte has come, or for so many ``seconds`` of simulated time."""
         byte = self._library.board_run(self._board, round(seconds * self._clock))
         return b"" if byte < 0 else bytes([byte])
 

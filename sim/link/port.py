@@ -17,9 +17,8 @@ class SerialPort:
 
     def __init__(self, name: str, baud: int) -> None:
         try:
+            # Opening drops the bytes of another conversation that may be left.
             self._port = serial.Serial(name, baud, exclusive=True)
-            # What is left of another conversation.
-            self._port.reset_input_buffer()
         except (OSError, ValueError) as error:
             code = getattr(error, "errno", None)
             said = os.strerror(code) if code else "it is no serial port of this speed"

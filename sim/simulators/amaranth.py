@@ -1,4 +1,4 @@
-"""The engine for machines without a C++ compiler: Amaranth's own simulator, with the same driver and checks."""
+"""Amaranth's own simulator, for machines without a C++ compiler."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from amaranth.sim import Simulator
 from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import Pins
 from skinny.hdl.parallel.engine import ParallelEngine
-from skinny.sim.check.bench import Step
-from skinny.sim.check.check import Record
-from skinny.sim.check.session import Driver
+from skinny.sim.check.record import Record
+from skinny.sim.check.session import StepRunner
+from skinny.sim.check.steps import CoreStep
 
 __all__ = ["run_steps"]
 
 
-def run_steps(core: Core | ParallelEngine, steps: Iterable[Step], vcd: str | None = None) -> list[Record]:
-    """Do ``steps`` one after the other on ``core``; what each run showed. Raises :exc:`CheckError` on the first
-    difference to the cycle model."""
+def run_steps(core: Core | ParallelEngine, steps: Iterable[CoreStep], vcd: str | None = None) -> list[Record]:
+    """Do ``steps`` one after the other on ``core``; returns the record of each run. Raises :exc:`CheckError` on the
+    first difference from the cycle model."""
     pins = Pins(core)
     ports = {"rst": Signal(), **{name: getattr(pins, name) for name in pins.signature.members}}
     records: list[Record] = []
@@ -31,11 +31,11 @@ def run_steps(core: Core | ParallelEngine, steps: Iterable[Step], vcd: str | Non
         def write(name: str, value: int) -> None:
             ctx.set(ports[name], value)
 
-        driver = Driver(read, write, {name: len(port) for name, port in ports.items()})
+        runner = StepRunner(read, write, {name: len(port) for name, port in ports.items()})
         for step in steps:
-            for _ in driver.do(step):
+            for _ in runner.do(step):
                 await ctx.tick()
-        records.extend(driver.records)
+        records.extend(runner.records)
 
     simulator = Simulator(ResetInserter(ports["rst"])(pins))
     simulator.add_clock(1e-8)

@@ -1,4 +1,4 @@
-"""The bulk engine: a verilated core as a shared library that takes whole batches as numpy arrays.
+"""The bulk simulator: a verilated core as a shared library that takes whole batches as numpy arrays.
 
 Python is not in the loop over cycles, so a run goes at nearly the speed of a C++ main program, with or without the
 trace of every retirement.
@@ -20,12 +20,14 @@ from skinny.hdl.core.layout import retire_port
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.hdl.parallel.engine import component
 from skinny.model.errors import CheckError
-from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.segments import EngineConfig, EngineImage
+from skinny.model.machine.image import Hardware, MachineImage
 from skinny.sim.build import build_library
-from skinny.sim.check.bench import Load, Reset, Run, Step
-from skinny.sim.check.check import RESULT, RETIRE, WAITING, Record, Stimulus, expect, first_divergence
+from skinny.sim.check.divergence import first_divergence
+from skinny.sim.check.record import RESULT, RETIRE, WAITING, Record, expect
+from skinny.sim.check.steps import CoreStep, LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus
+
+from .state import State, expose, state_text
 
 __all__ = ["BulkCore", "harness", "load_columns"]
 
@@ -33,14 +35,16 @@ __all__ = ["BulkCore", "harness", "load_columns"]
 PATIENCE = 10_000
 
 
-def harness(config: CoreConfig | EngineConfig, *, rom: bool = False, public: bool = False) -> str:
-    """The C++ text that makes a verilated core or engine of ``config`` callable."""
-    core, lanes = (config.core, config.cores) if isinstance(config, EngineConfig) else (config, 1)
+def harness(config: Hardware, *, rom: bool = False, exposed: bool = False) -> str:
+    """The C++ text that makes a verilated core or engine of ``config`` callable, and with ``exposed`` its state
+    (:mod:`.state`)."""
+    core, lanes = config.core, config.cores
     sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits}
     lines = [f"#define {name} {bits}\n" for name, bits in sizes.items()]
     lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
-    lines += ["#define ROM\n"] * rom + ['#define PUBLIC\n#include "verilated_syms.h"\n'] * public
-    return "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
+    lines += ["#define ROM\n"] * rom + ["#define EXPOSED\n"] * exposed
+    text = "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
+    return text + state_text("Core") if exposed else text
 
 
 def load_columns(loads: Iterable[tuple[int, int, int]]) -> tuple[NDArray[Any], ...]:
@@ -50,9 +54,9 @@ def load_columns(loads: Iterable[tuple[int, int, int]]) -> tuple[NDArray[Any], .
 
 
 class _Run(ctypes.Structure):
-    pointers = ("words", "lasts", "gaps", "stalls", "space", "address", "data", "pauses")
+    pointers: tuple[str, ...] = ("words", "lasts", "gaps", "stalls", "space", "address", "data", "pauses")
     pointers += ("accepted", "loaded", "results", "trace", "busy", "load_ready")
-    numbers = ("word_count", "result_count", "load_count", "limit", "trace_room", "change_room")
+    numbers: tuple[str, ...] = ("word_count", "result_count", "load_count", "limit", "trace_room", "change_room")
     numbers += ("cycles", "total", "sent", "taken", "extra", "traced", "worked", "fault", "written")
     numbers += ("busy_changes", "load_ready_changes", "changed", "changed_result", "changed_pin")
     _fields_ = [*((name, ctypes.c_void_p) for name in pointers), *((name, ctypes.c_int64) for name in numbers)]
@@ -78,39 +82,42 @@ class BulkCore:
     """A simulated core or engine. Without ``image`` it is empty until :meth:`load`; with ``image`` that is its initial
     contents.
 
-    ``core`` takes the place of the core of ``config``: one that a test broke, say. ``public`` makes registers
-    reachable for :meth:`flip`. ``path`` is a library with the functions of the harness, when it is built already.
+    With ``exposed`` there is ``state``, all its registers and memories, and bits of it can be flipped. ``extra`` is C++
+    text that follows the harness; its functions are found in ``library`` and take ``handle``. ``level`` is how much the
+    compiler optimises.
     """
 
     def __init__(
         self,
-        config: CoreConfig | EngineConfig,
-        image: Image | EngineImage | None = None,
+        config: Hardware,
+        image: MachineImage | None = None,
         *,
         rom: bool = False,
-        public: bool = False,
         target: str = "generic",
-        core: Any = None,
-        path: Path | None = None,
+        exposed: bool = False,
+        extra: str = "",
+        level: str = "-O3",
     ) -> None:
         self.config = config
         self.cycles = 0
         self._rng = np.random.default_rng(1)
-        if path is None:
-            core = core or component(config, image, rom=rom, target=target)
-            verilog = to_verilog(core) + core.target.models()
-            path = build_library(verilog, TOP, harness(config, rom=rom, public=public), public=public)
-        self.path = path
-        self.library = _library(path)
+        core = component(config, image, rom=rom, target=target)
+        verilog = to_verilog(core) + core.target.models()
+        if exposed:
+            verilog, elements = expose(verilog, config.core.width)
+        text = harness(config, rom=rom, exposed=exposed) + extra
+        self.library = _library(build_library(verilog, TOP, text, level=level))
         self.handle = ctypes.c_void_p(self.library.skinny_open())
         weakref.finalize(self, self.library.skinny_close, self.handle)
+        if exposed:
+            self.state = State(self.library, self.handle, elements)
         self.reset()
 
     def reset(self) -> None:
-        """One cycle of reset. Memories keep their contents, as in hardware."""
+        """Hold reset for a cycle. Memories keep their contents, as in hardware."""
         self.library.skinny_reset(self.handle)
 
-    def load(self, image: Image | EngineImage) -> None:
+    def load(self, image: MachineImage) -> None:
         """Write ``image`` at the load port, with a pause now and then."""
         columns = load_columns(image.loads())
         count = len(columns[0])
@@ -118,16 +125,16 @@ class BulkCore:
         if done != count:
             raise CheckError(f"the load port took {done} words in {count} cycles")
 
-    def flip(self, register: str, bit: int, cycle: int, scope: str = "core.datapath") -> None:
-        """Let bit ``bit`` of a register of the datapath be flipped when cycle ``cycle`` of the next run begins."""
-        path = f"{TOP}.{scope}"
+    def flip(self, element: int, word: int, bit: int, cycle: int) -> None:
+        """Flip bit ``bit`` of word ``word`` of an element of the state when cycle ``cycle`` of the next run begins."""
+        byte, mask = self.state.locate(element, word, bit)
         function = self.library.skinny_flip
-        function.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64]
-        if not function(self.handle, path.encode(), register.encode(), bit, cycle):
-            raise KeyError(f"there is no register {register!r} in {path}")
+        function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint8, ctypes.c_int64]
+        function(self.handle, self.state.places[element].at + byte, mask, cycle)
 
     def run(self, stimulus: Stimulus, trace: bool = True, cycles: int | None = None) -> Record:
-        """Offer the vectors, take the results, and observe, until the core is idle or for ``cycles``."""
+        """Offer the vectors and take the results until the core is idle or for ``cycles``; returns the record, without
+        the trace of retirements unless ``trace``."""
         image = stimulus.image
         words = np.ascontiguousarray(stimulus.vectors, dtype=np.uint64).reshape(-1)
         lasts = stimulus.lasts(self._rng)
@@ -178,16 +185,16 @@ class BulkCore:
             seconds=seconds,
         )
 
-    def do(self, steps: Iterable[Step]) -> Iterator[Record]:
-        """Do ``steps`` one after the other; what each run shows. The first difference to the cycle model is a
-        :exc:`CheckError`."""
+    def do(self, steps: Iterable[CoreStep]) -> Iterator[Record]:
+        """Do ``steps`` one after the other; yields the record of each run. The first difference from the cycle model is
+        a :exc:`CheckError`."""
         for step in steps:
             match step:
-                case Reset():
+                case ResetCore():
                     self.reset()
-                case Load(image):
+                case LoadImage(image):
                     self.load(image)
-                case Run(stimulus, cycles):
+                case RunStimulus(stimulus, cycles):
                     record = self.run(stimulus, cycles=cycles)
                     expected = expect(stimulus, cycles=cycles)
                     if (difference := first_divergence(stimulus, expected, record)) is not None:

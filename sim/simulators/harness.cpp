@@ -1,6 +1,6 @@
 // The verilated core behind plain C functions. One call moves a whole batch list through the core: the caller hands over
 // arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS, ADDRESS_BITS, LOAD_BITS (of the pins
-// with data) and LANES, and ROM or PUBLIC where they apply. Rows are laid out like RETIRE and RESULT in check.py.
+// with data) and LANES, and ROM or EXPOSED where they apply. Rows are laid out like RETIRE and RESULT in record.py.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -20,8 +20,8 @@ struct Result {
     uint8_t last, fault, unused[6];
 };
 
-// Laid out like _Run in bulk.py: what the outside does, where goes what is seen, how much of each there is and there is
-// room for; then what was seen. `gaps`, `stalls`, `pauses` and `trace` may be null.
+// Laid out like _Run in bulk.py: first the stimulus, then arrays for the events that are seen, the lengths of all of them,
+// and at last the counts of events. `gaps`, `stalls`, `pauses` and `trace` may be null.
 struct Run {
     const uint64_t* words;
     const uint8_t* lasts;
@@ -52,7 +52,7 @@ struct Changes {
     }
 };
 
-// What one lane retires in this cycle; LANES is this for all of them.
+// The retirement of one lane in this cycle; LANES stands for all lanes, one after the other.
 #define LANE(number, port)                                                                                       \
     if (top.port##_valid)                                                                                        \
         retire(number, top.port##_value, top.port##_pc, top.port##_thread, top.port##_op, top.port##_dst,        \
@@ -189,7 +189,7 @@ void skinny_run(void* handle, Run* run) {
         active = cycle + 1;
     };
     for (; cycle < given.limit; ++cycle) {
-#ifdef PUBLIC
+#ifdef EXPOSED
         if (cycle == core.flip_cycle) *core.flip_byte ^= core.flip_mask;
 #endif
         LANES
@@ -277,18 +277,11 @@ void skinny_run(void* handle, Run* run) {
     run->changed_pin = changed_pin;
 }
 
-#ifdef PUBLIC
-// In the next run, cycle `cycle` begins with bit `bit` of a register flipped. Returns the bits it is stored in, 0 when
-// there is none of that name.
-int32_t skinny_flip(void* handle, const char* scope, const char* name, int32_t bit, int64_t cycle) {
+// In the next run, cycle `cycle` begins with the bits `mask` of a byte of state flipped.
+void skinny_flip(void* handle, uint8_t* byte, uint8_t mask, int64_t cycle) {
     Core& core = *static_cast<Core*>(handle);
-    const VerilatedScope* const found = core.context.scopeFind(scope);
-    VerilatedVar* const variable = found ? found->varFind(name) : nullptr;
-    if (!variable) return 0;
-    core.flip_byte = static_cast<uint8_t*>(variable->datap()) + bit / 8;
-    core.flip_mask = static_cast<uint8_t>(1 << bit % 8);
+    core.flip_byte = byte;
+    core.flip_mask = mask;
     core.flip_cycle = cycle;
-    return static_cast<int32_t>(8 * variable->entSize());
 }
-#endif
 }

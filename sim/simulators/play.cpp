@@ -1,4 +1,4 @@
-// All pins of a core, a row a cycle. Follows harness.cpp in the same unit. Columns are those of INPUTS and OUTPUTS in
+// All pins of a core, a row a cycle. This text follows harness.cpp in the same unit. Columns are those of INPUTS and OUTPUTS in
 // play.py.
 extern "C" {
 

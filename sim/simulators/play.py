@@ -7,12 +7,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.hdl.core.core import Core
-from skinny.hdl.export.export import TOP, to_verilog
 from skinny.model.machine.isa import CoreConfig
-from skinny.sim.build import build_library
 
-from .bulk import BulkCore, harness
+from .bulk import BulkCore
 
 __all__ = ["INPUTS", "OUTPUTS", "Player"]
 
@@ -28,14 +25,11 @@ OUTPUTS = (
 
 
 class Player:
-    """A loadable core of ``config``. It goes on from where the rows before left it."""
+    """A loadable core of ``config``. Each call of :meth:`play` goes on from the state that the call before left."""
 
     def __init__(self, config: CoreConfig) -> None:
-        core = Core(config)
-        text = harness(config) + (Path(__file__).parent / "play.cpp").read_text()
         # Few cycles are played, so that a quick build counts for more than a quick core.
-        path = build_library(to_verilog(core) + core.target.models(), TOP, text, level="-O0")
-        self._core = BulkCore(config, path=path)
+        self._core = BulkCore(config, extra=(Path(__file__).parent / "play.cpp").read_text(), level="-O0")
         self._play = self._core.library.skinny_play
         self._play.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
         self._play.restype = None

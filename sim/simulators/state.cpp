@@ -1,5 +1,5 @@
-// Where the state of a simulated design is. Follows the C++ of a harness in the same unit; DEVICE is what its handles
-// point to, something that has a `context` and a `top`.
+// The places of the state of a simulated design. This text follows a harness in the same unit; the handles of the harness
+// point to a DEVICE, which has a `context` and a `top`.
 #include "verilated_syms.h"
 
 namespace {
@@ -14,7 +14,7 @@ struct Element {
 
 extern "C" {
 
-// Where an element of state is; 0 bytes when there is none of that name.
+// Finds the place of an element of state. Returns its bytes, 0 when there is none of that name.
 int64_t state_find(void* handle, const char* scope, const char* name, Element* element) {
     const VerilatedScope* const found = static_cast<DEVICE*>(handle)->context.scopeFind(scope);
     VerilatedVar* const variable = found ? found->varFind(name) : nullptr;
@@ -25,6 +25,6 @@ int64_t state_find(void* handle, const char* scope, const char* name, Element* e
     return element->bytes;
 }
 
-// Lets all that follows from the state follow, after some of it was changed.
+// Settles all signals after some of the state was changed.
 void state_settle(void* handle) { static_cast<DEVICE*>(handle)->top.eval(); }
 }

@@ -18,7 +18,7 @@ MODULE = re.compile(r"^module (\S+) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)
 ASSIGNED = re.compile(r"^ +(\\\S+ |\w+)(\[.*\])? *<= ", re.MULTILINE)
 PUBLIC = " /*verilator public_flat_rw*/"
 
-#: What an element serves, by the first pattern that its path matches; a memory's path ends in ``[]``.
+#: The purpose of an element, by the first pattern that its path matches; a memory's path ends in ``[]``.
 _PATTERNS = (
     (r"\.program\.memory\[\]", "program memory"),
     (r"\.weights\.memory\[\]", "weight memory"),
@@ -39,7 +39,7 @@ _PATTERNS = (
     (r"\.store\.", "start and settings"),
     (r"", "tags"),
 )
-#: In the order of a table: from control to data, then checking, memories last.
+#: The purposes in the order of a table: from control to data, then checking, memories last.
 PLACES = (
     *("sequencer", "tags", "instructions", "input control", "FIFO control", "start and settings"),
     *("memory outputs", "operands", "multiply-add", "write-back", "registers R", "accumulator S", "check", "guard"),
@@ -50,7 +50,7 @@ MEMORIES = PLACES[-4:]
 
 class Element(NamedTuple):
     """A register, or a memory of ``words`` words, of ``bits`` bits each. ``scope`` and ``name`` are those of the
-    simulation, ``place`` says what it serves."""
+    simulation, ``place`` is its purpose."""
 
     scope: str
     name: str
@@ -60,7 +60,8 @@ class Element(NamedTuple):
 
 
 def expose(verilog: str, width: int) -> tuple[str, list[Element]]:
-    """The text with all state readable and writable from C++, and what there is. ``width``: registers of a thread."""
+    """``verilog`` with all state readable and writable from C++, and the elements of the state. ``width`` is the number
+    of registers of a thread."""
     modules = {found[1].removeprefix("\\"): found[0] for found in MODULE.finditer(verilog)}
     elements = []
     for scope, body in modules.items():
@@ -91,7 +92,7 @@ def _place(scope: str, name: str, memory: bool, width: int) -> str:
 
 
 class Place(ctypes.Structure):
-    """Where the simulator keeps an element."""
+    """The place of an element in the memory of the simulator: its address and its bytes."""
 
     _fields_ = [("at", ctypes.c_void_p), ("bytes", ctypes.c_int64)]
 

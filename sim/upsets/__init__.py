@@ -1,1 +1,1 @@
-"""Upsets and random power-up: what becomes of flipped bits."""
+"""Upsets and random power-up: the outcomes of flipped and random bits of state."""

@@ -1,11 +1,11 @@
-// Single-event upsets. Follows harness.cpp and state.cpp in the same unit. One run without upsets is recorded with snapshots of all
-// state; each upset starts from the snapshot before it and ends as soon as its outcome is known: the receiver met
+// Single-event upsets. This text follows harness.cpp and state.cpp in the same unit. One run without upsets is recorded
+// with snapshots of all state; each upset starts from the snapshot before it and ends as soon as its outcome is known: the receiver met
 // something, or the core is back in a state that it also has without the upset.
 #include <vector>
 
 namespace {
 
-// Rows are laid out like FLIP in faults.py.
+// Rows are laid out like FLIP in campaign.py.
 struct Flip {
     int64_t cycle;
     uint32_t element, byte;
@@ -24,7 +24,7 @@ struct Stimulus {
     int64_t word_count, result_count;
 };
 
-// What is written at the load port.
+// The words that are written at the load port.
 struct Loads {
     const uint8_t* space;
     const uint32_t* address;
@@ -39,7 +39,7 @@ struct Outside {
     uint8_t wrong = 0, unused[7] = {};
 };
 
-// One cycle. Returns what ended the run, MASKED while nothing did.
+// Simulates a cycle. Returns the outcome that ends the run, MASKED while it goes on.
 Outcome step(Core& core, const Stimulus& s, Outside& outside, int64_t cycle) {
     Vtop& top = core.top;
     const bool wants = outside.sent < s.word_count;

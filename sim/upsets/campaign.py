@@ -1,4 +1,4 @@
-"""Campaigns of single-event upsets: a bit of state is flipped in one cycle, and what the receiver sees is judged."""
+"""Campaigns of single-event upsets: a bit of state is flipped in one cycle, and the outcome is judged."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.hdl.core.core import Core
-from skinny.hdl.export.export import TOP, to_verilog
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.cycles import schedule
 from skinny.model.machine.isa import Op
-from skinny.sim.build import build_library
-from skinny.sim.check.check import Stimulus, expect
 from skinny.sim.check.generate import random_vectors
-from skinny.sim.simulators.bulk import BulkCore, harness, load_columns
-from skinny.sim.simulators.state import MEMORIES, Element, State, expose, state_text
+from skinny.sim.check.record import expect
+from skinny.sim.check.stimulus import Stimulus
+from skinny.sim.simulators.bulk import BulkCore, load_columns
+from skinny.sim.simulators.state import MEMORIES, Element
 
 __all__ = ["FLIP", "OUTCOMES", "Campaign", "Upsets", "campaign", "draw_bits"]
 
-#: What becomes of an upset, as the harness numbers it. ``masked``: all results right, nothing raised; ``detected``:
+#: The outcomes of an upset, as the harness numbers them. ``masked``: all results right, nothing raised; ``detected``:
 #: ``fault`` was raised before a wrong batch was trusted; ``timeout``: likewise, but seen only by a word that is missing
 #: or one too many; ``wrong``: a batch with a wrong word was trusted.
 OUTCOMES = ("masked", "detected", "timeout", "wrong")
@@ -61,12 +58,11 @@ class Upsets:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        config = image.config
-        verilog, self.elements = expose(to_verilog(Core(config)), config.width)
-        text = harness(config, public=True) + state_text("Core") + (Path(__file__).parent / "campaign.cpp").read_text()
-        self._core = BulkCore(config, path=build_library(verilog, TOP, text))
+        extra = (Path(__file__).parent / "campaign.cpp").read_text()
+        self._core = BulkCore(image.config, exposed=True, extra=extra)
         self._core.load(image)
-        self._state = State(self._core.library, self._core.handle, self.elements)
+        self._state = self._core.state
+        self.elements = self._state.elements
 
     def flip(self, element: int, word: int, bit: int, cycle: int) -> Any:
         """A row of :data:`FLIP`: bit ``bit`` of word ``word`` of an element, when ``cycle`` begins."""
@@ -81,11 +77,11 @@ class Upsets:
         expected = expect(stimulus, trace=False)
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
-        # What the status word holds does not matter, only its fault bit.
+        # The value of the status word does not matter, only its fault bit.
         emits = image.instructions[image.config.decode(image.words)["op"] == Op.EMIT]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
-        columns = (
+        columns: tuple[NDArray[Any], ...] = (
             words,
             stimulus.lasts(),
             stalls.astype(np.uint32),
@@ -130,13 +126,13 @@ class Campaign:
     word: NDArray[np.int64]
 
     def counts(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
-        """How often each outcome is met among the ``chosen`` upsets."""
+        """The number of times that each outcome is met among the ``chosen`` upsets."""
         found = np.bincount(self.outcome[chosen], minlength=len(OUTCOMES))
         return dict(zip(OUTCOMES, found.tolist(), strict=True))
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        return self.outcome == OUTCOMES.index("wrong")
+        return np.isin(self.outcome, OUTCOMES.index("wrong"))
 
     @property
     def in_memory(self) -> NDArray[np.bool_]:
@@ -158,10 +154,12 @@ def campaign(
     parts = []
     for first in range(0, len(chosen), ROUND):
         stimulus = _stimulus(rng, image)
-        starts = schedule(image, stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
+        assert stimulus.stalls is not None
+        starts = image.timetable(stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
         part = chosen[first : first + ROUND]
         cycles = rng.integers(starts[1], starts[2], len(part))
-        flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(part.tolist(), cycles.tolist(), strict=True)])
+        bits: list[tuple[int, int, int]] = part.tolist()
+        flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(bits, cycles.tolist(), strict=True)])
         flips = upsets.run(stimulus, flips, recover)
         words = np.minimum((flips["cycle"] - starts[1]) // config.threads, len(image) - 1)
         parts.append((flips["outcome"], flips["recovered"].astype(bool), places[part[:, 0]], words))

@@ -20,7 +20,7 @@ def interval(hits: int, count: int, confidence: float = 0.95) -> tuple[float, fl
 
 
 def _solve(below: Callable[[float], bool]) -> float:
-    """Where ``below`` turns from true to false in 0 … 1."""
+    """The point between 0 and 1 at which ``below`` turns from true to false."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -32,7 +32,7 @@ def _beta(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function: the probability of at least ``a`` hits in ``a + b - 1`` trials."""
     if not 0 < x < 1:
         return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):  # where the continued fraction converges fast
+    if x > (a + 1) / (a + b + 2):  # there the continued fraction converges fast
         return 1 - _beta(1 - x, b, a)
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     # Lentz's method from the front: ratios of successive numerators and denominators.

@@ -6,26 +6,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from skinny.hdl.export.export import TOP, to_verilog
-from skinny.hdl.parallel.engine import component
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import CheckError
 from skinny.model.formula.parse import parse_formula
 from skinny.model.link.host import Host
 from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
-from skinny.model.parallel.segments import EngineImage, fit_lanes
+from skinny.model.machine.image import MachineImage
+from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.rings import Ring
-from skinny.sim.build import build_library
-from skinny.sim.check.check import expect, first_divergence, random_stimulus
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import golden_words, random_vectors
+from skinny.sim.check.record import expect
+from skinny.sim.check.stimulus import random_stimulus
 from skinny.sim.link.board import SimulatedBoard
-from skinny.sim.simulators.bulk import BulkCore, harness
-from skinny.sim.simulators.state import State, expose, state_text
+from skinny.sim.simulators.bulk import BulkCore
 
 __all__ = ["DESIGNS", "power_up"]
 
-#: What is tried, and how its images are made; with ``rom`` the image is part of the design.
+#: The designs by their names, with the options of their images; with ``rom`` the image is part of the design.
 DESIGNS: dict[str, dict[str, Any]] = {
     "plain": {},
     "self-check": {"self_check": True},
@@ -33,42 +32,37 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "lanes": {"lanes": 2},
     "board": {"self_check": True},
 }
-#: Programs that take turns. The second has no weights: what its words read is nothing that it brings along.
+#: Programs that take turns. The second has no weights, so that it does not overwrite the weight memory.
 FORMULAS = ("y0 = (a + b + 1)*c - d; y1 = a*b*d", "y = a*b*c*d")
 SIZE = {"depth": 128, "inputs": 4, "weights": 8}
 #: Vectors of a run.
 VECTORS = 10
-#: Of the board: its clock in Hz, and the seconds that a reply may take.
+#: The clock of the board in Hz, and the seconds that a reply may take.
 CLOCK, PATIENCE = 24_000_000, 0.005
 
 
 def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
-    """For each of ``seeds``: fill all state of a core, engine or board with random bits, reset it, load a program and
-    run it on random vectors. Yields what was wrong, or None."""
-    options = dict(DESIGNS[design])
+    """Try each of ``seeds``: fill all state of a core, engine or board with random bits, reset it, load a program and
+    run it on random vectors. Yields a message for each seed, or None if all was right."""
+    options = DESIGNS[design] | SIZE
     rom = options.pop("rom", False)
     programs = [compile_formula(parse_formula(text)).program for text in FORMULAS]
-    images = [fit_lanes(program, ring, **options, **SIZE) for program in programs]
-    tried = [_Board(image) if design == "board" else _Core(image, rom) for image in images]
+    images = [build_image(program, ring, ImageOptions(**options)) for program in programs]
+    tried = [_Board(image) if design == "board" and isinstance(image, Image) else _Core(image, rom) for image in images]
     for seed in seeds:
         yield tried[seed % len(tried)].attempt(np.random.default_rng(seed))
 
 
 class _Core:
-    """A core or an engine whose state can be filled. What it shows is compared with the cycle model."""
+    """A core or an engine whose state can be filled. Its record is compared with the cycle model."""
 
-    def __init__(self, image: Image | EngineImage, rom: bool) -> None:
+    def __init__(self, image: MachineImage, rom: bool) -> None:
         self.image = image
         self.rom = rom
-        hardware = image.hardware
-        made = component(hardware, image, rom=True) if rom else component(hardware)
-        verilog, elements = expose(to_verilog(made), image.config.width)
-        text = harness(hardware, rom=rom) + state_text("Core")
-        self.core = BulkCore(hardware, path=build_library(verilog, TOP, text))
-        self.state = State(self.core.library, self.core.handle, elements)
+        self.core = BulkCore(image.hardware, image if rom else None, rom=rom, exposed=True)
 
     def attempt(self, rng: np.random.Generator) -> str | None:
-        self.state.randomise(rng)
+        self.core.state.randomise(rng)
         self.core.reset()
         if not self.rom:
             self.core.load(self.image)

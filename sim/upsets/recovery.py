@@ -1,4 +1,4 @@
-"""Upsets of a simulated board, met by the host library: whether a user gets right results all the same."""
+"""Upsets of a simulated board behind the host library, and how often a user gets right results all the same."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .campaign import BATCHES, draw_bits
 __all__ = ["Recovery", "recover_board"]
 
 CLOCK = 24_000_000
-#: Where the core is among the modules of a simulated board.
+#: The scope of the core among the modules of a simulated board.
 CORE = f"{TOP}.core.core"
 #: Simulated seconds that a reply may take. The board gives up after 2.7 ms of no progress.
 PATIENCE = 0.005
 
 
 class Recovery(NamedTuple):
-    """Of ``upsets`` runs with an upset each: in how many the host reset and loaded the core and sent all again, and
-    in how many it then returned what the golden model says, without a fault."""
+    """Counts of runs with an upset each: ``upsets`` runs in all, ``recoveries`` in which the host reset and loaded the
+    core and sent all again, and ``right`` ones that returned the results of the golden model without a fault."""
 
     upsets: int
     recoveries: int
@@ -57,7 +57,8 @@ def recover_board(image: Image, count: int, seed: int, progress: Callable[[int],
     host.run(image, vectors)
     cycles = board.cycles - before
     right = 0
-    for done, bit in enumerate(bits.tolist(), 1):
+    places: list[tuple[int, int, int]] = bits.tolist()
+    for done, bit in enumerate(places, 1):
         vectors = random_vectors(rng, image, BATCHES * image.batch)
         busy = bool(done % 2)
         board.flip(*bit, int(rng.integers(BATCHES * len(image) * image.config.threads if busy else cycles)), busy)

@@ -1,4 +1,4 @@
-"""What several tests of the model need."""
+"""Fixtures that several tests of the model share."""
 
 from collections.abc import Callable
 from fractions import Fraction

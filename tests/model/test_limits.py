@@ -7,7 +7,7 @@ import sys
 import pytest
 from skinny.model import limits
 from skinny.model.compiler import pipeline as compiler
-from skinny.model.compiler.passes.normalise import normalise
+from skinny.model.compiler.normalise import normalise
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.compiler.shapes import Shaper, least_cost
 from skinny.model.errors import InputError
@@ -116,7 +116,7 @@ def test_checked_items_are_the_items(count):
         ("chain", "1 + a*(1 + b*(1 + c*(1 + d)))", {"contract": "in-place"}),
         ("predict", "a*b", {}),
         ("peephole", "a*b", {}),
-        ("fold", "a*b", {}),
+        ("prune", "a*b", {}),
         ("schedule", "a*b", {}),
         ("search", "a*b + c*d", {}),
         ("prove", "a*b", {}),
@@ -138,7 +138,7 @@ def test_every_pass_stops_when_the_time_is_over(clock, monkeypatch, name, text, 
     if name == "chain":
         from skinny.model.compiler import chain_plan
 
-        for plan in (chain_plan.plan_p, chain_plan.plan_r):
+        for plan in (chain_plan.plan_strict, chain_plan.plan_loose):
             plan.cache_clear()
     with pytest.raises(InputError, match=r"^compiling takes more than 600 s, the limit"):
         compile_formula(parse_formula(text), **options)
@@ -194,7 +194,7 @@ for text in json.load(sys.stdin):
 
 @pytest.fixture(scope="module")
 def said():
-    """What is said to each formula, by a process of its own: it could take all the memory there is."""
+    """The message for each formula, from a process of its own, because it could take all the memory there is."""
     texts = [text for text, _ in ENORMOUS]
     done = subprocess.run([sys.executable, "-c", WORKER], input=json.dumps(texts), stdout=subprocess.PIPE, text=True)
     return dict(zip(texts, done.stdout.splitlines(), strict=False))
@@ -306,5 +306,5 @@ def test_denominators_that_the_search_cannot_have_are_kept_from_it(prime):
 def test_the_bound_of_a_cost_is_never_above_it(text, attention):
     outputs = parse_formula(text)
     table, polynomials = normalise(outputs, operations(*outputs.values()))
-    cost = Shaper(table, attention, True, True, True).shape(polynomials["y"]).l
+    cost = Shaper(table, attention, True, True, True).shape(polynomials["y"]).loose_cost
     assert 1 <= least_cost(table, polynomials["y"]) <= cost

@@ -58,6 +58,22 @@ def test_what_is_written(folder, skinny, tools):
     assert (manifest["files"], manifest["rams"]) == (names, {"used": 11, "available": 30})
 
 
+def test_a_self_check_is_built_in(folder, skinny, tools):
+    """p.skn has 7 words. Undone and checked it has 15, as in ``skinny sim``, and the core has the guard."""
+    tools()
+
+    def built(*words):
+        code, out, _ = skinny(*BUILD, *words, "--json")
+        manifest = json.loads((folder / "out" / "manifest.json").read_text())
+        return code, json.loads(out)["words"], "guard=1" in manifest["device"]
+
+    assert built() == (0, 7, False)
+    assert built("--self-check") == (0, 15, True)
+    (folder / "p.skn").write_text((folder / "p.skn").read_text().replace("inputs a b", "self-check\ninputs a b"))
+    assert built() == (0, 15, True)
+    assert built("--no-self-check") == (0, 7, False)
+
+
 def test_the_multiplier_takes_its_time(skinny, tools):
     """nextpnr knows none for the UP5K's block: with two threads, no registers around it, 9.05 ns are added."""
     tools()
@@ -86,15 +102,15 @@ def report(**changes):
         ),
         (
             {"log": "Warning: Driver-driver conflict for x"},
-            *(1, "check failed: synthesis lost part of the design (driver-driver conflict)"),
+            *(1, "check failed: synthesis of the icebreaker lost logic: Warning: Driver-driver conflict for x"),
         ),
         (
             {"report": report(ICESTORM_RAM=4)},
-            *(1, "check failed: synthesis lost part of the design: 4 block RAMs, at least 5 expected"),
+            *(1, "check failed: synthesis of the icebreaker has 4 block RAMs, not 5 to 30"),
         ),
         (
             {"report": report(ICESTORM_DSP=0)},
-            *(1, "check failed: synthesis lost part of the design: no multiplier"),
+            *(1, "check failed: synthesis of the icebreaker has 0 multiplier blocks, not 1 to 8"),
         ),
         (
             {"code": 1, "said": "ERROR: Unable to place cell, no BELs remaining of type ICESTORM_RAM"},
@@ -122,6 +138,7 @@ def test_designs_that_are_not_to_be_used(skinny, tools, given, code, message):
         ((*BUILD, "--freq", "-3"), "--freq must be a positive number, not -3"),
         ((*BUILD, "--baud", "0"), "--baud must be a positive number, not 0"),
         ((*BUILD, "--baud", "7000000"), "7,000,000 baud cannot be made of a clock of 30 MHz"),
+        ((*BUILD, "--lanes", "2"), "unrecognized arguments: --lanes 2 (see 'skinny --help')"),
         ((*BUILD, "--depth", "2"), "7 program words do not fit a memory of 2"),
         ((*BUILD[:-1], "p.skn"), "p.skn: is no folder"),
     ],

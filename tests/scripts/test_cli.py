@@ -42,7 +42,7 @@ MALFORMED = [
     # limits
     ({}, ["compile", "a", "--limit", "7"], "argument --limit: must be like time=60,memory=1G (seconds; bytes, or K"),
     ({}, ["compile", "a", "--limit", "memory=0"], "argument --limit: a limit must be at least 1, not 0"),
-    ({}, ["compile", "a^1000", "--limit", "memory=2K"], "instructions, more than the limit 10"),
+    ({}, ["compile", "a^1000", "--limit", "memory=4M"], "48,912 instructions, more than the limit 20,971"),
     ({}, ["info", "p.skn", "--limit", "memory=1K"], "p.skn: more than 64 bytes need more memory than 1K: --limit"),
     ({"i.csv": b"a,b\n" + b"1,2\n" * 100}, [*RUN, "i.csv", "--limit", "memory=8K"], "i.csv: more than 256 bytes need"),
     ({"f.txt": b"a+" * 100 + b"b"}, ["compile", "@f.txt", "--limit", "memory=50K"], "f.txt: more than 200 bytes need"),
@@ -186,7 +186,7 @@ def test_help_shows_an_example(skinny, name):
 
 
 def test_version_and_help(skinny):
-    assert skinny("--version")[:2] == (0, "skinny 0.1.0\n")
+    assert skinny("--version")[:2] == (0, "skinny 0.2.0\n")
     code, out, _ = skinny("--help")
     assert code == 0
     assert "compile" in out

@@ -15,7 +15,7 @@ from skinny.model.program.storage import load
 from skinny.model.program.text import loads
 
 #: What the issue asks of compile --json.
-KEYS = ["length", "cycles", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]
+KEYS = ["length", "words", "width", "contract", "attention", "inputs", "outputs", "depth", "degree", "leaves"]
 KEYS += ["textbook_length", "bound", "checked", "seconds"]
 
 
@@ -28,7 +28,7 @@ def asked(monkeypatch):
         calls.append((outputs, options))
         return SimpleNamespace(
             program=load("p.skn"),
-            steps=[("emit", 9, 10), ("fold", 4, 5)],
+            steps=[("emit", 9, 10), ("prune", 4, 5)],
             facts=facts(*outputs.values()),
             predicted=9,
             checked="by looking at it",
@@ -36,7 +36,7 @@ def asked(monkeypatch):
         )
 
     stub = ModuleType("skinny.model.compiler.pipeline")
-    stub.PASSES = ("peephole", "fold")
+    stub.PASSES = ("peephole", "prune")
     stub.compile_formula = compile_formula
     monkeypatch.setitem(sys.modules, "skinny.model.compiler.pipeline", stub)
     return calls
@@ -56,19 +56,19 @@ def test_defaults(skinny, asked):
 
 
 def test_every_option_reaches_the_compiler(skinny, asked):
-    words = "--contract in-place --width 5 --no-attention --without fold --without peephole --start -1,1,0,0,2"
+    words = "--contract in-place --width 5 --no-attention --without prune --without peephole --start -1,1,0,0,2"
     assert skinny("compile", "a*b", *words.split())[0] == 0
     ((_, options),) = asked
     assert options == {
         "contract": "in-place",
         "width": 5,
         "attention": False,
-        "without": frozenset({"fold", "peephole"}),
+        "without": frozenset({"prune", "peephole"}),
         "start": (-1, 1, 0, 0, 2),
     }
-    assert skinny("compile", "a*b", "--attention", "--without", "fold,peephole")[0] == 0
+    assert skinny("compile", "a*b", "--attention", "--without", "prune,peephole")[0] == 0
     assert asked[1][1]["attention"] is True
-    assert asked[1][1]["without"] == {"fold", "peephole"}
+    assert asked[1][1]["without"] == {"prune", "peephole"}
 
 
 @pytest.mark.parametrize("text", ["-a*b", "-a", "-2*a", "- a"])
@@ -90,7 +90,7 @@ def test_programs_are_written(skinny, asked, folder):
     for name in ("out.skn", "out.npz"):
         code, out, err = skinny("compile", "y = a*b", "-o", name)
         assert (code, out) == (0, "")
-        assert err == f"skinny: {name}: 4 instructions, 5 cycles (textbook 4), checked by looking at it\n"
+        assert err == f"skinny: {name}: 4 instructions, 5 words (textbook 4), checked by looking at it\n"
         assert load(name) == load("p.skn")
     assert sorted(os.listdir(folder)) == ["out.npz", "out.skn", "p.skn"]
 
@@ -104,14 +104,14 @@ def test_long_formulas_are_cut_in_the_title(skinny, asked):
 def test_json(answer, asked):
     found = answer("compile", "y = (a + b)*(a - b)", "-o", "out.skn")
     assert all(key in found for key in KEYS)
-    assert (found["length"], found["cycles"], found["width"], found["levels"]) == (4, 5, 3, 3)
+    assert (found["length"], found["words"], found["width"], found["levels"]) == (4, 5, 3, 3)
     assert (found["inputs"], found["outputs"]) == (["a", "b"], ["y", "z"])
     assert (found["leaves"], found["depth"], found["degree"]) == (4, 2, 2)
     # Each of four leaves under one product.
     assert (found["textbook_length"], found["bound"], found["bound_log2"]) == (8, 16, 4)
     assert found["passes"] == [
-        {"pass": "emit", "length": 9, "cycles": 10},
-        {"pass": "fold", "length": 4, "cycles": 5},
+        {"pass": "emit", "length": 9, "words": 10},
+        {"pass": "prune", "length": 4, "words": 5},
     ]
     assert (found["predicted"], found["checked"], found["seconds"]) == (9, "by looking at it", 0.5)
     assert found["file"] == "out.skn"
@@ -131,16 +131,16 @@ def test_explain(skinny, asked):
     code, out, err = skinny("compile", "y = a*b", "--explain")
     assert (code, err) == (0, "")
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["after", "length", "cycles"]
+    assert lines[0] == ["after", "length", "words"]
     assert ["emit", "9", "10"] in lines
-    assert ["fold", "4", "5"] in lines
+    assert ["prune", "4", "5"] in lines
     assert "textbook recursion  4 (bound 4^1)" in out
 
 
 def test_unknown_passes_are_refused(skinny, asked):
     code, out, err = skinny("compile", "a", "--without", "flod")
     assert (code, out) == (2, "")
-    assert err == "skinny: error: there is no pass 'flod': --without takes peephole, fold\n"
+    assert err == "skinny: error: there is no pass 'flod': --without takes peephole, prune\n"
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,14 @@ def test_recover(answer, monkeypatch):
     assert 0 <= told["board"]["recoveries"] <= 6
 
 
+def test_a_program_without_inputs_recovers(skinny, answer, monkeypatch):
+    monkeypatch.setattr(faults, "BOARD_UPSETS", 6)
+    assert skinny("compile", "y = 3", "-o", "three.skn")[0] == 0
+    told = answer("faults", "three.skn", *FIXED[2:], "--self-check", "--count", "100", "--recover")
+    assert told["cores"][0]["registers"]["recovered"] == 100
+    assert told["board"]["right"] == 6
+
+
 def test_a_core_that_does_not_recover(skinny, monkeypatch):
     # Upsets of the weights are not made good by a load without them.
     monkeypatch.setattr(
@@ -91,6 +99,7 @@ def test_cells(answer, monkeypatch):
         (["--seed", "-1"], "the seed must not be negative, not -1"),
         (["-o", "map.pdf"], "map.pdf: the name of a picture must end in .png"),
         (["--threads", "0"], "the number of threads must be 1 to 16, not 0"),
+        (["--lanes", "4"], "unrecognized arguments: --lanes 4 (see 'skinny --help')"),
         (["--ring", "real"], "there is no hardware for the ring real"),
     ],
 )

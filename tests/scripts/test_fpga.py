@@ -25,10 +25,10 @@ def test_report(answer, skinny, folder, monkeypatch):
     # By hand: seven words of 3 + 1 + 1 + 2 + 2 + 2 + 3 bits; two threads of three registers and the accumulator.
     assert (told["program_words"], told["program_bits"], told["state_bits"]) == (7, 7 * 14, 2 * 4 * 12)
     assert told["cycles_per_inference"] == 7
-    assert told["core"]["dsp"] == told["with_harness"]["dsp"] == 1
-    assert told["core"]["block_ram"] == told["with_harness"]["block_ram"] == 4
-    assert 150 < told["core"]["lut4"] < told["with_harness"]["lut4"] < 600
-    assert told["core"]["ff"] < told["with_harness"]["ff"] <= told["utilisation"]["ICESTORM_LC"]["used"]
+    assert told["core"]["dsp"] == told["with_scan_wrapper"]["dsp"] == 1
+    assert told["core"]["block_ram"] == told["with_scan_wrapper"]["block_ram"] == 4
+    assert 150 < told["core"]["lut4"] < told["with_scan_wrapper"]["lut4"] < 600
+    assert told["core"]["ff"] < told["with_scan_wrapper"]["ff"] <= told["utilisation"]["ICESTORM_LC"]["used"]
     mhz = told["mhz"]
     assert mhz["best"] == mhz["median"] == mhz["seeds"]["1"] > 20
     assert mhz["cap"] == 50
@@ -45,7 +45,7 @@ def test_report(answer, skinny, folder, monkeypatch):
     assert json.loads((design / "report.json").read_text()) == {
         k: told[k] for k in told if k not in ("files", "folder")
     }
-    assert b"\x7e\xaa\x99\x7e" in (design / "harness.bit").read_bytes()[:200]
+    assert b"\x7e\xaa\x99\x7e" in (design / "scan_wrapper.bit").read_bytes()[:200]
     assert "module skinny_core(" in (design / "skinny_core.v").read_text()
     assert "SB_MAC16" in (design / "netlist.v").read_text()
 
@@ -55,8 +55,9 @@ def test_report(answer, skinny, folder, monkeypatch):
     code, out, err = skinny("fpga", *QUICK)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == ["Lattice", "iCE40", "UP5K", "SG48", "core", "alone", "with", "harness"]
-    assert ["LUT4", str(told["core"]["lut4"]), str(told["with_harness"]["lut4"])] in [line.split() for line in lines]
+    assert lines[0].split() == ["Lattice", "iCE40", "UP5K", "SG48", "core", "alone", "in", "scan", "wrapper"]
+    luts = [str(told[part]["lut4"]) for part in ("core", "with_scan_wrapper")]
+    assert ["LUT4", *luts] in [line.split() for line in lines]
     assert f"frequency: best {mhz['best']:.1f} MHz, median {mhz['best']:.1f} MHz of 1 seed" in lines
     assert any(line.endswith(f"the 50 MHz of its data sheet {mhz['effective']:.1f} MHz count") for line in lines)
     assert f"critical path: {told['critical_path']['words']}" in lines

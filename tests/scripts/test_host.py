@@ -15,6 +15,7 @@ from skinny.model.link.requests import Requests
 from skinny.model.link.wire import BoardInfo, Kind, load_bytes, seal
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.image import build_image
 from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint
 from skinny.scripts import host
@@ -136,11 +137,11 @@ def test_a_program_that_does_not_fit(folder, skinny, port):
 
 def test_faults_are_a_failed_check(skinny, port, monkeypatch):
     # A word that means nothing in front of the program, as a broken assembler might put it there.
-    def broken(program, config, self_check):
-        image = assemble(program, config, self_check)
+    def broken(program, ring, options):
+        image = build_image(program, ring, options)
         return dataclasses.replace(image, words=np.concatenate([np.zeros(1, dtype=np.uint64), image.words]))
 
-    monkeypatch.setattr(host, "assemble", broken)
+    monkeypatch.setattr(host, "build_image", broken)
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2", "--json")
     assert (code, json.loads(out)["faults"], json.loads(out)["fault"]) == (1, [1], True)
     assert (json.loads(out)["recoveries"], json.loads(out)["seal"]) == (1, 0)

@@ -12,7 +12,7 @@ def test_facts_of_a_program(answer):
         "program": "p.skn",
         "title": "y = 2*a*b - 3/4; z = a",
         "length": 4,
-        "cycles": 5,  # and one attention step
+        "words": 5,  # and one attention step
         "attends": 1,
         "width": 3,
         "contract": "clean",
@@ -74,7 +74,7 @@ def test_figures_of_compiled_programs(answer, folder, text, contract):
         reads = [u in [v for _, v in form.terms] if isinstance(form, Linear) else form == Input(u) for form in used]
         assert got["inputs"][name] == sum(reads)
     assert got["inputs"][got["most_read"]] == max(got["inputs"].values())
-    assert got["cycles"] == got["length"] + got["attends"]
+    assert got["words"] == got["length"] + got["attends"]
 
 
 def test_a_program_without_instructions_has_no_limit(answer, folder):

@@ -4,19 +4,20 @@ import json
 import subprocess
 
 import pytest
+from skinny.model.machine.cycles import latency
 from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.lane_cycles import latency
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.program.storage import load
 from skinny.model.rings import Boolean, PrimeField
 from skinny.model.run.golden import run
-from skinny.scripts import bench_parallel, sim
+from skinny.scripts import sim
+from skinny.scripts.bench import parallel
 
 LANES = ["--threads", "3", "--lanes", "2"]
 
 
 def test_sim_over_a_ring_is_the_sequential_run(answer):
-    told = answer("sim", "p.skn", "--ring", "prime:8191", "--random", "5", "--engine", "amaranth", *LANES)
+    told = answer("sim", "p.skn", "--ring", "prime:8191", "--random", "5", "--simulator", "amaranth", *LANES)
     ring = PrimeField(8191)
     expected = run(load("p.skn"), ring, sim.random_inputs(5, 2, ring)).outputs
     assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
@@ -25,7 +26,7 @@ def test_sim_over_a_ring_is_the_sequential_run(answer):
 
 
 def test_sim_in_fixed_point_tells_the_difference(answer, skinny):
-    words = ["sim", "p.skn", "--ring", "fixed:24.8", "--inputs", "a=3.5,b=-0.5", "--engine", "amaranth", *LANES]
+    words = ["sim", "p.skn", "--ring", "fixed:24.8", "--inputs", "a=3.5,b=-0.5", "--simulator", "amaranth", *LANES]
     told = answer(*words)
     assert told["results"] == {"y": [-4.25], "z": [3.5]}
     assert told["largest_difference"] == 0
@@ -74,12 +75,12 @@ def test_bad_arguments(skinny, folder, words, message):
 def small_bench(monkeypatch):
     """Few lanes, a short program, the cycles of the model, and cells of a made-up synthesis: the real ones take
     minutes (tests/sim/simulators/test_parallel.py measures the RTL)."""
-    monkeypatch.setattr(bench_parallel, "BulkCore", lambda hardware: None)
-    monkeypatch.setattr(bench_parallel, "measure", lambda core, image: latency(image))
-    monkeypatch.setattr(bench_parallel, "LANES", (1, 2))
-    monkeypatch.setattr(bench_parallel, "CYCLES", 200)
+    monkeypatch.setattr(parallel, "BulkCore", lambda hardware: None)
+    monkeypatch.setattr(parallel, "measure", lambda core, image: latency(image))
+    monkeypatch.setattr(parallel, "LANES", (1, 2))
+    monkeypatch.setattr(parallel, "WORDS", 200)
     cells = iter([{"luts": 100, "registers": 1}, {"luts": 250, "registers": 2}])
-    monkeypatch.setattr(bench_parallel, "cells", lambda hardware: next(cells))
+    monkeypatch.setattr(parallel, "cells", lambda hardware: next(cells))
 
 
 def test_bench(small_bench, answer, folder):
@@ -95,7 +96,7 @@ def test_picture(small_bench, answer, folder):
 
 def test_cells():
     core = CoreConfig(Boolean(), slices=4, threads=3, depth=16, inputs=4, weights=4, fifo=16, check=False)
-    one, two = (bench_parallel.cells(hardware) for hardware in (core, EngineConfig(core, 2)))
+    one, two = (parallel.cells(hardware) for hardware in (core, EngineConfig(core, 2)))
     assert one["block_rams"] < two["block_rams"]
     assert 2 * one["luts"] < two["luts"]
     assert (one["multipliers"], two["multipliers"]) == (0, 0)

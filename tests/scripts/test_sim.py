@@ -3,24 +3,24 @@
 import json
 
 import pytest
+from skinny import answers
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.model.program.storage import load
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
-from skinny.scripts import sim
-from skinny.scripts.bench_sim import bench_sim
+from skinny.scripts.bench.sim import bench_sim
 from skinny.sim import build
 
-KEYS = {"match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "engine", "seconds"}
+KEYS = {"match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "simulator", "seconds"}
 
 
-@pytest.mark.parametrize("engine", ["bulk", "verilator", "amaranth"])
-def test_random_inputs(answer, engine):
-    told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--engine", engine)
+@pytest.mark.parametrize("simulator", ["bulk", "verilator", "amaranth"])
+def test_random_inputs(answer, simulator):
+    told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--simulator", simulator)
     assert set(told) == KEYS
-    assert (told["match"], told["engine"]) == (True, engine)
+    assert (told["match"], told["simulator"]) == (True, simulator)
     ring = FixedPoint(16, 8)
-    expected = run(load("p.skn"), ring, sim.random_inputs(10, 2, ring)).outputs
+    expected = run(load("p.skn"), ring, answers.random_inputs(10, 2, ring)).outputs
     assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
     # Seven words (an attention step, four instructions, two emits), three batches of four threads.
     assert told["cycles_per_inference"] == told["cycles"] / 10
@@ -56,15 +56,17 @@ def test_table(skinny):
 
 def test_many_inferences_in_pieces(answer, monkeypatch):
     whole = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "50")
-    monkeypatch.setitem(sim.CHUNK, "bulk", 100)
+    monkeypatch.setitem(answers.CHUNK, "bulk", 100)
     pieces = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "50")
     assert pieces["results"] == whole["results"]
     assert pieces["cycles"] > whole["cycles"]
 
 
-@pytest.mark.parametrize("engine", ["verilator", "amaranth"])
-def test_waveform(answer, folder, engine):
-    told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "3", "--engine", engine, "--vcd", "wave.vcd")
+@pytest.mark.parametrize("simulator", ["verilator", "amaranth"])
+def test_waveform(answer, folder, simulator):
+    told = answer(
+        "sim", "p.skn", "--ring", "fixed:16.8", "--random", "3", "--simulator", simulator, "--vcd", "wave.vcd"
+    )
     assert told["match"]
     assert "retire_value" in (folder / "wave.vcd").read_text()
 
@@ -91,7 +93,7 @@ def test_without_a_compiler(skinny, monkeypatch):
     monkeypatch.setattr(build, "compiler", lambda: None)
     code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--random", "2", "--json")
     assert code == 0
-    assert json.loads(out)["engine"] == "amaranth"
+    assert json.loads(out)["simulator"] == "amaranth"
     assert err == "skinny: no C++ compiler (g++ or clang++): simulating with Amaranth, which is slow\n"
 
 
@@ -108,8 +110,8 @@ def test_without_a_compiler(skinny, monkeypatch):
         (["--ring", "fixed:16.8"], "the program reads a, b: give --inputs"),
         (["--ring", "fixed:16.8", "--random", "1", "--threads", "17"], "the number of threads must be 1 to 16, not 17"),
         (
-            ["--ring", "fixed:16.8", "--random", "1", "--engine", "bulk", "--vcd", "x.vcd"],
-            "the bulk engine writes no waveform: take --engine verilator",
+            ["--ring", "fixed:16.8", "--random", "1", "--simulator", "bulk", "--vcd", "x.vcd"],
+            "the bulk simulator writes no waveform: take --simulator verilator",
         ),
     ],
 )

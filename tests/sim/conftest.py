@@ -1,5 +1,6 @@
-"""Cores of every ring, built once in a process, and programs for them."""
+"""Cores of every ring, built once in a process, and programs and steps for them."""
 
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -7,8 +8,12 @@ import pytest
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.check.check import expect, first_divergence, random_elements
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect
+from skinny.sim.check.scenarios import load_steps, reset_steps
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import random_elements, random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
 
 #: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard. Odd sizes leave room for
@@ -93,6 +98,36 @@ def differs():
         return first_divergence(stimulus, expect(stimulus), core.run(stimulus))
 
     return run
+
+
+@pytest.fixture
+def scenarios(make_image, make_vectors, main_config):
+    """Two programs with a source and a sink that wait, with resets and with loads in mid-run."""
+    rng = np.random.default_rng(5)
+    images = [make_image(rng, main_config, length, outputs=2) for length in (3, 14)]
+    short, long = (make_vectors(rng, image, 14) for image in images)
+    runs = [LoadImage(images[1]), RunStimulus(random_stimulus(rng, images[1], long, 0.5, 0.5, 0.5))]
+    return [ResetCore(), *runs, *reset_steps(rng, images[0], short), *load_steps(rng, *images, short, long)]
+
+
+@pytest.fixture
+def steps(make_image, make_vectors):
+    """Programs loaded one after the other, run with and without waiting, some after a reset, one with a fault."""
+
+    def make(config, programs):
+        rng = np.random.default_rng(7)
+        out = [ResetCore()]
+        for number in range(programs):
+            image = make_image(rng, config, int(rng.integers(2, 8)), outputs=1 + number % 2)
+            if number % 5 == 3:
+                image = dataclasses.replace(image, words=np.concatenate([[np.uint64(0)], image.words]))
+                out.append(ResetCore())
+            wait = 0.5 * (number % 2)
+            vectors = make_vectors(rng, image, 6)
+            out += [LoadImage(image), RunStimulus(random_stimulus(rng, image, vectors, wait, wait, 0.5))]
+        return out
+
+    return make
 
 
 @pytest.fixture

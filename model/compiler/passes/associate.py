@@ -15,18 +15,10 @@ import numpy as np
 from skinny.model.compiler.contracts import CEILING, MIXED, Expression, Pair
 from skinny.model.limits import check
 
-__all__ = ["associate", "chain"]
+__all__ = ["associate"]
 
 INTERVALS = 40
 COUNTS = 8192
-
-
-def chain(factors: Sequence[Expression], pair: type[Pair]) -> Expression:
-    """The product of ``factors`` multiplied pairwise, balanced, in the order given."""
-    level = list(factors)
-    while len(level) > 1:
-        level = [pair([(f, g)]) for f, g in zip(level[::2], level[1::2], strict=False)] + level[len(level) & ~1 :]
-    return level[0]
 
 
 def associate(factors: Sequence[Expression]) -> Expression:
@@ -34,7 +26,7 @@ def associate(factors: Sequence[Expression]) -> Expression:
     ordered = _sorted(factors)
     equals: dict[tuple[object, ...], list[Expression]] = {}
     for factor in ordered:
-        equals.setdefault((factor.p, factor.l, factor.scalar_form), []).append(factor)
+        equals.setdefault((factor.strict_cost, factor.loose_cost, factor.scalar_form), []).append(factor)
     if len(equals) == 1:
         return _of_equals(ordered)
     if len(ordered) <= INTERVALS:
@@ -49,7 +41,7 @@ def associate(factors: Sequence[Expression]) -> Expression:
 
 
 def _sorted(factors: Sequence[Expression]) -> list[Expression]:
-    return sorted(factors, key=lambda factor: (factor.l, factor.p))
+    return sorted(factors, key=lambda factor: (factor.loose_cost, factor.strict_cost))
 
 
 def _by_intervals(factors: Sequence[Expression]) -> Pair:
@@ -69,9 +61,9 @@ def _worth_keeping(shapes: list[tuple[Expression, Expression]]) -> list[tuple[Ex
     if len(shapes) <= 8:
         return shapes
     rules = [
-        [2 * f.l + 2 * g.l for f, g in shapes],
-        [2 * f.l + g.p for f, g in shapes],
-        [f.p + 2 * g.l for f, g in shapes],
+        [2 * f.loose_cost + 2 * g.loose_cost for f, g in shapes],
+        [2 * f.loose_cost + g.strict_cost for f, g in shapes],
+        [f.strict_cost + 2 * g.loose_cost for f, g in shapes],
     ]
     chosen = {costs.index(min(costs)) for costs in rules}
     return [shapes[s] for s in sorted(chosen | {0, len(shapes) - 1})]
@@ -79,20 +71,20 @@ def _worth_keeping(shapes: list[tuple[Expression, Expression]]) -> list[tuple[Ex
 
 @cache
 def _count_splits(strict: int, loose: int, most: int) -> tuple[list[int], list[int]]:
-    """For each count of factors that cost ``(strict, loose)`` the best split under P and the best under L; halves where
-    all are hopeless."""
-    cost_p = np.full(most + 1, strict, dtype=np.int64)
-    cost_l = np.full(most + 1, loose, dtype=np.int64)
-    split_p, split_l = [0, 0], [0, 0]
+    """For each count of factors that cost ``(strict, loose)`` the best split when everything is to
+    be restored and the best under a loose contract; halves where all are hopeless."""
+    strict_cost = np.full(most + 1, strict, dtype=np.int64)
+    loose_cost = np.full(most + 1, loose, dtype=np.int64)
+    strict_split, loose_split = [0, 0], [0, 0]
     for count in range(2, most + 1):
         check()
-        under_p = 2 * cost_l[1:count] + 2 * cost_l[count - 1 : 0 : -1]
-        under_l = 2 * cost_l[1:count] + cost_p[count - 1 : 0 : -1]
-        split_p.append(int(under_p.argmin()) + 1 if under_p.min() < CEILING else count // 2)
-        split_l.append(int(under_l.argmin()) + 1 if under_l.min() < CEILING else count // 2)
-        cost_p[count] = min(int(under_p[split_p[-1] - 1]), CEILING)
-        cost_l[count] = min(int(under_l[split_l[-1] - 1]), CEILING)
-    return split_p, split_l
+        strict_ways = 2 * loose_cost[1:count] + 2 * loose_cost[count - 1 : 0 : -1]
+        loose_ways = 2 * loose_cost[1:count] + strict_cost[count - 1 : 0 : -1]
+        strict_split.append(int(strict_ways.argmin()) + 1 if strict_ways.min() < CEILING else count // 2)
+        loose_split.append(int(loose_ways.argmin()) + 1 if loose_ways.min() < CEILING else count // 2)
+        strict_cost[count] = min(int(strict_ways[strict_split[-1] - 1]), CEILING)
+        loose_cost[count] = min(int(loose_ways[loose_split[-1] - 1]), CEILING)
+    return strict_split, loose_split
 
 
 def _of_equals(factors: Sequence[Expression]) -> Expression:
@@ -109,28 +101,30 @@ def _of_equals(factors: Sequence[Expression]) -> Expression:
     build = 0 if same else base.build
     extra = build if base.scalar_form is not MIXED else 0
     # A power of two, because the splits of fewer are the same and need not be found again.
-    split_p, split_l = _count_splits(base.p + extra, base.l + extra, min(COUNTS, 1 << (count - 1).bit_length()))
+    strict_split, loose_split = _count_splits(
+        base.strict_cost + extra, base.loose_cost + extra, min(COUNTS, 1 << (count - 1).bit_length())
+    )
     if same:
-        return _power(base, count, split_p, split_l)
+        return _power(base, count, strict_split, loose_split)
     made: dict[tuple[int, int], Expression] = {(a, a + 1): factor for a, factor in enumerate(factors)}
 
     def part(a: int, b: int) -> Expression:
         found = made.get((a, b))
         if found is None:
-            cuts = {split_p[b - a], split_l[b - a]}
+            cuts = {strict_split[b - a], loose_split[b - a]}
             found = made[a, b] = Pair([(part(a, a + cut), part(a + cut, b)) for cut in sorted(cuts)])
         return found
 
     return part(0, count)
 
 
-def _power(base: Expression, count: int, split_p: list[int], split_l: list[int]) -> Expression:
+def _power(base: Expression, count: int, strict_split: list[int], loose_split: list[int]) -> Expression:
     """``base^count``: parts of one size are one expression."""
     made: dict[int, Expression] = {1: base}
 
     def part(size: int) -> Expression:
         if size not in made:
-            cuts = {split_p[size], split_l[size]} if size <= COUNTS else {size // 2}
+            cuts = {strict_split[size], loose_split[size]} if size <= COUNTS else {size // 2}
             made[size] = Pair([(part(cut), part(size - cut)) for cut in sorted(cuts)])
         return made[size]
 

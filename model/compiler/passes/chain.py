@@ -6,7 +6,8 @@ register 0 and restore register 2. Length for ``n`` levels of ones: about ``n^1.
 64``, 23 % at 256. Cost: all patterns of up to :data:`SEARCHED` coefficients that occur, then windows of cuts; about a
 second for ``n = 64``, two for 256, five for 1024; five for 130 random coefficients.
 
-A *row* adds ``α·R_k + β·R_i`` to the target ``R_j`` and changes nothing else, so rows commute; a step ``R_k += g·R_i``
+``R_j`` is the target, ``R_k`` the third register, ``R_i`` the source. A *row* adds ``α·R_k + β·R_i`` to ``R_j`` and
+changes nothing else, so rows commute; a step ``R_k += g·R_i``
 between two of them turns ``α`` into ``α·g``. A program is rows whose ``α`` add up to zero, at different shifts of
 ``R_k``: only the sums of their ``α`` and ``β`` have to be right. For a product ``A_a``, cut at ``q < t < a``:
 
@@ -20,27 +21,27 @@ deep     the same with ``k += (x_(q+1)…x_t)·i``; ``j += A_q·k``; undo inside
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from skinny.model.compiler.chain_plan import (
     LONGEST,
     SEARCHED,
     below,
-    cut_p,
-    cut_r,
     forced_cut,
+    loose_cut,
     pattern_of,
-    plan_p,
+    plan_loose,
     plan_pair,
-    plan_pair_r,
-    plan_r,
+    plan_pair_loose,
     plan_row,
-    plan_row_r,
+    plan_row_loose,
+    plan_strict,
+    strict_cut,
 )
-from skinny.model.compiler.contracts import Affine
+from skinny.model.compiler.code import ONE, Affine, Code, Instruction, Row
 from skinny.model.compiler.polynomial import Polynomial, Table
 
 from .rebalance import Level, find_chain
-from .univariate import Simple
 
 __all__ = ["chain"]
 
@@ -48,11 +49,48 @@ __all__ = ["chain"]
 #: pieces of it.
 MOST_PIECES = 1 << 14
 
-ONE = Affine((), 1)
+
+class Place(NamedTuple):
+    """Where a piece of a chain is written: its registers, and how many variables of the chain stand before it."""
+
+    target: int
+    third: int
+    source: int
+    first: int
+
+    def after(self, count: int) -> Place:
+        """The place of what begins ``count`` variables later."""
+        return self._replace(first=self.first + count)
+
+    def to_third(self) -> Place:
+        """From the source to the third register, with the help of the target."""
+        return Place(self.third, self.target, self.source, self.first)
+
+    def from_third(self) -> Place:
+        """From the third register to the target, with the help of the source."""
+        return Place(self.target, self.source, self.third, self.first)
+
+    def third_to_source(self) -> Place:
+        """From the third register to the source, with the help of the target."""
+        return Place(self.source, self.target, self.third, self.first)
 
 
-def chain(table: Table, polynomial: Polynomial) -> list[Simple] | None:
-    """Instructions ``(dst, src, sign, scalar)`` on registers 0, 1, 2, or none when the polynomial is no chain."""
+class DirtyRow(NamedTuple):
+    """``target += (sign·A_factors + third_sign·A_third_dirt)·third + source_sign·A_source_dirt·source``.
+
+    The row is exact without ``source_dirt``, shallow without ``third_dirt``, else deep.
+    """
+
+    factors: int
+    sign: int
+    source_dirt: int = 0
+    source_sign: int = 0
+    third_dirt: int = 0
+    third_sign: int = 0
+
+
+def chain(table: Table, polynomial: Polynomial, start: tuple[int, ...]) -> Code | None:
+    """The code on registers 0, 1, 2, or none when the polynomial is no chain."""
     found = _coefficients(table, polynomial)
     if found is None:
         return None
@@ -61,9 +99,10 @@ def chain(table: Table, polynomial: Polynomial) -> list[Simple] | None:
     pieces = {below(pattern >> t, SEARCHED) for t in range(max(1, len(coefficients) - SEARCHED))}
     if len(pieces) * len(variables) > MOST_PIECES:
         return None
-    code = _Writer([Affine(((variable, 1),)) for variable in variables]).p(0, 2, 1, 0, coefficients)
-    assert len(code) == plan_p(pattern).cost, "the predicted length is exact"
-    return code
+    rows = _Writer().strict(Place(target=0, third=2, source=1, first=0), coefficients)
+    assert len(rows) == plan_strict(pattern).cost, "the predicted length is exact"
+    scalars = [ONE, *(Affine(((variable, 1),)) for variable in variables)]
+    return Code.of((Instruction(dst, src, sign, scalars[number]) for dst, src, sign, number in rows), start)
 
 
 def _coefficients(table: Table, polynomial: Polynomial) -> tuple[list[int], list[int]] | None:
@@ -93,17 +132,15 @@ def _coefficients(table: Table, polynomial: Polynomial) -> tuple[list[int], list
     return (variables, coefficients) if sum(map(abs, coefficients)) > 1 else None
 
 
-Code = list[Simple]
+def _inverse(rows: list[Row]) -> list[Row]:
+    return [(dst, src, -sign, number) for dst, src, sign, number in reversed(rows)]
 
 
-def _inverse(code: Code) -> Code:
-    return [(dst, src, -sign, scalar) for dst, src, sign, scalar in reversed(code)]
-
-
-def _transposed(code: Code, j: int, i: int) -> Code:
-    """The transposed matrix with the names ``i`` and ``j`` exchanged: turns dirt in ``j`` to dirt in ``k``."""
-    exchanged = {j: i, i: j}
-    return [(exchanged.get(src, src), exchanged.get(dst, dst), sign, x) for dst, src, sign, x in reversed(code)]
+def _transposed(rows: list[Row], place: Place) -> list[Row]:
+    """The transposed matrix with the names of target and source exchanged: turns dirt in the target to dirt in the
+    third register."""
+    exchanged = {place.target: place.source, place.source: place.target}
+    return [(exchanged.get(src, src), exchanged.get(dst, dst), sign, x) for dst, src, sign, x in reversed(rows)]
 
 
 def _trimmed(coefficients: Sequence[int]) -> list[int]:
@@ -114,7 +151,8 @@ def _trimmed(coefficients: Sequence[int]) -> list[int]:
 
 
 def _taken(coefficients: Sequence[int], t: int) -> tuple[list[int], int]:
-    """What remains when dirt ``±A_t`` is subtracted, and the sign of the dirt: the one that leaves 0, if there is."""
+    """The coefficients that remain when dirt ``±A_t`` is subtracted, and the sign of the dirt, which is chosen so
+    that 0 remains if that is possible."""
     out = [*coefficients, *[0] * (t + 1 - len(coefficients))]
     sign = out[t] or 1
     out[t] -= sign
@@ -122,170 +160,173 @@ def _taken(coefficients: Sequence[int], t: int) -> tuple[list[int], int]:
 
 
 class _Writer:
-    """Code that follows the plans. Everywhere ``j`` is the target, ``k`` the third register and ``i`` the source; a
-    chain is ``c`` over the variables from ``o`` on."""
+    """Code that follows the plans: instructions with the number of a variable, from 1, or 0 for the constant one.
 
-    def __init__(self, variables: list[Affine]) -> None:
-        self.variables = variables
+    ``A_n`` is the product of the first ``n`` variables of a place, ``c`` and ``head`` are coefficients over them.
+    """
 
-    def product_p(self, j: int, i: int, k: int, first: int, end: int, sign: int) -> Code:
-        """``j += sign·(x_(first+1)…x_end)·i``."""
-        if end - first <= 1:
-            return [(j, i, sign, self.variables[first] if end > first else ONE)]
-        cut = first + cut_p(end - first)
-        outer = self.product_l(j, k, i, first, cut, 1)
-        inner = self.product_r(k, i, j, cut, end, sign)
+    def product_strict(self, place: Place, count: int, sign: int) -> list[Row]:
+        """``target += sign·A_count·source``."""
+        if count <= 1:
+            return [(place.target, place.source, sign, place.first + 1 if count else 0)]
+        cut = strict_cut(count)
+        outer = self.product_dirty_target(place.from_third(), cut, 1)
+        inner = self.product_loose(place.to_third().after(cut), count - cut, sign)
         return _inverse(outer) + inner + outer + _inverse(inner)
 
-    def product_l(self, j: int, i: int, k: int, first: int, end: int, sign: int) -> Code:
-        """The same, with some ``σ·k`` more in ``j``."""
-        if end - first <= 1:
-            return self.product_p(j, i, k, first, end, sign)
-        cut = first + cut_r(end - first)
-        inner = self.product_r(k, i, j, cut, end, sign)
-        return inner + self.product_p(j, k, i, first, cut, 1) + _inverse(inner)
+    def product_dirty_target(self, place: Place, count: int, sign: int) -> list[Row]:
+        """``target += sign·A_count·source``, with some ``σ·third`` more in the target."""
+        if count <= 1:
+            return self.product_strict(place, count, sign)
+        cut = loose_cut(count)
+        inner = self.product_loose(place.to_third().after(cut), count - cut, sign)
+        return inner + self.product_strict(place.from_third(), cut, 1) + _inverse(inner)
 
-    def product_r(self, j: int, i: int, k: int, first: int, end: int, sign: int) -> Code:
-        """The same, with some ``σ·i`` more in ``k``."""
-        return _transposed(self.product_l(j, i, k, first, end, sign), j, i)
+    def product_loose(self, place: Place, count: int, sign: int) -> list[Row]:
+        """``target += sign·A_count·source``, with some ``σ·source`` more in the third register."""
+        return _transposed(self.product_dirty_target(place, count, sign), place)
 
-    def simple_row(
-        self, j: int, k: int, i: int, o: int, a: int, sign: int, t: int = 0, beta: int = 0, q: int = 0, alpha: int = 0
-    ) -> Code:
-        """``j += (sign·A_a + alpha·A_q)·k + beta·A_t·i``: exact without ``t``, shallow without ``q``."""
+    def dirty_row(self, place: Place, row: DirtyRow) -> list[Row]:
+        """The instructions of one row."""
+        count, sign, t, source_sign, q, third_sign = row
         if not t:
-            return self.product_p(j, k, i, o, o + a, sign)
-        outer = self.product_r(i, k, j, o + t, o + a, sign * beta)
+            return self.product_strict(place.from_third(), count, sign)
+        outer = self.product_loose(place.third_to_source().after(t), count - t, sign * source_sign)
         if not q:
-            inner = self.product_p(j, i, k, o, o + t, beta)
+            inner = self.product_strict(place, t, source_sign)
         elif q == t:
-            outer = [*outer, (i, k, beta * alpha, ONE)]
-            inner = self.product_p(j, i, k, o, o + t, beta)
+            outer = [*outer, (place.source, place.third, source_sign * third_sign, 0)]
+            inner = self.product_strict(place, t, source_sign)
         else:
-            shift = self.product_r(k, i, j, o + q, o + t, beta * alpha)
-            inner = shift + self.product_p(j, k, i, o, o + q, alpha) + _inverse(shift)
+            shift = self.product_loose(place.to_third().after(q), t - q, source_sign * third_sign)
+            inner = shift + self.product_strict(place.from_third(), q, third_sign) + _inverse(shift)
         return outer + inner + _inverse(outer)
 
-    def head(self, j: int, k: int, i: int, o: int, h: Sequence[int], q: int, at: int = 0) -> Code:
-        """``j += A_q·k + h·i``."""
-        shift = self.r(k, j, i, o + q, h[q:], at)
-        return shift + self.row(j, k, i, o, q, h[:q], 1) + _inverse(shift)
+    def head(self, place: Place, head: Sequence[int], q: int, at: int = 0) -> list[Row]:
+        """``target += A_q·third + head·source``."""
+        shift = self.loose(place.to_third().after(q), head[q:], at)
+        return shift + self.row(place, q, head[:q], 1) + _inverse(shift)
 
-    def row(self, j: int, k: int, i: int, o: int, a: int, h: Sequence[int], sign: int) -> Code:
-        """``j += sign·A_a·k + h·i``."""
-        h = _trimmed(h)
-        pattern = pattern_of(h)
-        _, way, cuts = plan_row(a, pattern)
+    def row(self, place: Place, count: int, head: Sequence[int], sign: int) -> list[Row]:
+        """``target += sign·A_count·third + head·source``."""
+        head = _trimmed(head)
+        pattern = pattern_of(head)
+        _, way, cuts = plan_row(count, pattern)
         if way == "exact":
-            return self.p(j, k, i, o, h) + self.simple_row(j, k, i, o, a, sign)
-        rest, beta = _taken(h, cuts[0])
+            return self.strict(place, head) + self.dirty_row(place, DirtyRow(count, sign))
+        rest, source_sign = _taken(head, cuts[0])
         if way == "shallow":
             at = forced_cut(pattern, cuts[0])
-            return self.p(j, k, i, o, rest, at) + self.simple_row(j, k, i, o, a, sign, cuts[0], beta)
+            row = DirtyRow(count, sign, cuts[0], source_sign)
+            return self.strict(place, rest, at) + self.dirty_row(place, row)
         t, q = cuts
-        at = forced_cut(pattern >> q, t - q)
-        return self.head(j, k, i, o, rest, q, at) + self.simple_row(j, k, i, o, a, sign, t, beta, q, -1)
+        row = DirtyRow(count, sign, t, source_sign, q, -1)
+        return self.head(place, rest, q, forced_cut(pattern >> q, t - q)) + self.dirty_row(place, row)
 
-    def row_r(self, j: int, k: int, i: int, o: int, a: int, h: Sequence[int], sign: int) -> Code:
-        h = _trimmed(h)
-        pattern = pattern_of(h)
-        _, way, cuts = plan_row_r(a, pattern)
+    def row_loose(self, place: Place, count: int, head: Sequence[int], sign: int) -> list[Row]:
+        """``target += sign·A_count·third + head·source``; the third register may be given some ``σ·source`` before."""
+        head = _trimmed(head)
+        pattern = pattern_of(head)
+        _, way, cuts = plan_row_loose(count, pattern)
         if way == "row":
-            return self.row(j, k, i, o, a, h, sign)
+            return self.row(place, count, head, sign)
         if way == "exact":
-            return self.r(j, k, i, o, h) + self.simple_row(j, k, i, o, a, sign)
-        rest, beta = _taken(h, cuts[0])
+            return self.loose(place, head) + self.dirty_row(place, DirtyRow(count, sign))
+        rest, source_sign = _taken(head, cuts[0])
         if way == "shallow":
             at = forced_cut(pattern, cuts[0])
-            return self.r(j, k, i, o, rest, at) + self.simple_row(j, k, i, o, a, sign, cuts[0], beta)
+            row = DirtyRow(count, sign, cuts[0], source_sign)
+            return self.loose(place, rest, at) + self.dirty_row(place, row)
         t, q = cuts
         return (
-            self.row_r(j, k, i, o, q, rest[:q], -1)
-            + self.p(k, j, i, o + q, rest[q:], forced_cut(pattern >> q, t - q))
-            + self.simple_row(j, k, i, o, a, sign, t, beta, q, 1)
+            self.row_loose(place, q, rest[:q], -1)
+            + self.strict(place.to_third().after(q), rest[q:], forced_cut(pattern >> q, t - q))
+            + self.dirty_row(place, DirtyRow(count, sign, t, source_sign, q, 1))
         )
 
-    def pair(self, j: int, k: int, i: int, o: int, a: int, h: Sequence[int]) -> tuple[Code, Code]:
-        """Before the shift of ``k`` (with ``-A_a``) and after it (with ``A_a``)."""
-        h = _trimmed(h)
-        _, way, cuts = plan_pair(a, pattern_of(h))
+    def pair(self, place: Place, count: int, head: Sequence[int]) -> tuple[list[Row], list[Row]]:
+        """Two rows: before the shift of the third register (with ``-A_count``) and after it (with ``A_count``)."""
+        head = _trimmed(head)
+        _, way, cuts = plan_pair(count, pattern_of(head))
         if way == "apart":
-            t = cut_r(a)
-            before = self.p(j, k, i, o, h) + self.simple_row(j, k, i, o, a, -1, t, -1)
-            return before, self.simple_row(j, k, i, o, a, 1, t, 1)
+            t = loose_cut(count)
+            before = self.strict(place, head) + self.dirty_row(place, DirtyRow(count, -1, t, -1))
+            return before, self.dirty_row(place, DirtyRow(count, 1, t, 1))
         if way == "shallow":
             t, other = cuts
-            h, beta = _taken(h, t)
-            h, opposite = _taken(h, other)
-            before = self.p(j, k, i, o, h) + self.simple_row(j, k, i, o, a, -1, t, beta)
-            return before, self.simple_row(j, k, i, o, a, 1, other, opposite)
+            head, source_sign = _taken(head, t)
+            head, opposite = _taken(head, other)
+            before = self.strict(place, head) + self.dirty_row(place, DirtyRow(count, -1, t, source_sign))
+            return before, self.dirty_row(place, DirtyRow(count, 1, other, opposite))
         if way == "deep":
             t, q, other = cuts
-            h, beta, opposite = _taken_twice(h, t, other)
-            before = self.head(j, k, i, o, h, q) + self.simple_row(j, k, i, o, a, -1, t, beta, q, -1)
-            return before, self.simple_row(j, k, i, o, a, 1, other, opposite)
+            head, source_sign, opposite = _taken_twice(head, t, other)
+            row = DirtyRow(count, -1, t, source_sign, q, -1)
+            before = self.head(place, head, q) + self.dirty_row(place, row)
+            return before, self.dirty_row(place, DirtyRow(count, 1, other, opposite))
         q1, q2, t, inner = cuts
-        lower, beta, at = _trimmed(h[:q2]), 0, 0
+        lower, source_sign, at = _trimmed(head[:q2]), 0, 0
         if inner:
             at = forced_cut(pattern_of(lower) >> q1, inner - q1)
-            lower, beta = _taken(lower, inner)
-        before = self.head(j, k, i, o, lower, q1, at) + self.simple_row(j, k, i, o, a, -1, t, -1, q1, -1)
-        shift = self.r(k, j, i, o + q2, [-c for c in h[q2:]])
-        middle = self.simple_row(j, k, i, o, q2, -1, inner, beta)
-        return before, self.simple_row(j, k, i, o, a, 1, t, 1, q2, 1) + shift + middle + _inverse(shift)
+            lower, source_sign = _taken(lower, inner)
+        before = self.head(place, lower, q1, at) + self.dirty_row(place, DirtyRow(count, -1, t, -1, q1, -1))
+        shift = self.loose(place.to_third().after(q2), [-c for c in head[q2:]])
+        middle = self.dirty_row(place, DirtyRow(q2, -1, inner, source_sign))
+        after = self.dirty_row(place, DirtyRow(count, 1, t, 1, q2, 1)) + shift + middle + _inverse(shift)
+        return before, after
 
-    def p(self, j: int, k: int, i: int, o: int, c: Sequence[int], at: int = 0) -> Code:
-        """``j += c·i``."""
+    def strict(self, place: Place, c: Sequence[int], at: int = 0) -> list[Row]:
+        """``target += c·source``."""
         c = _trimmed(c)
         if not c:
             return []
-        _, way, cuts = plan_p(pattern_of(c), at)
+        _, way, cuts = plan_strict(pattern_of(c), at)
         if way == "product":
-            return self.product_p(j, i, k, o, o + len(c) - 1, c[-1])
+            return self.product_strict(place, len(c) - 1, c[-1])
+        (cut,) = cuts
         if way == "term":
-            (t,) = cuts
-            return self.p(j, k, i, o, [*c[:t], 0, *c[t + 1 :]]) + self.product_p(j, i, k, o, o + t, c[t])
-        (a,) = cuts
-        before, after = self.pair(j, k, i, o, a, c[:a])
-        shift = self.r(k, j, i, o + a, c[a:])
+            return self.strict(place, [*c[:cut], 0, *c[cut + 1 :]]) + self.product_strict(place, cut, c[cut])
+        before, after = self.pair(place, cut, c[:cut])
+        shift = self.loose(place.to_third().after(cut), c[cut:])
         return before + shift + after + _inverse(shift)
 
-    def r(self, j: int, k: int, i: int, o: int, c: Sequence[int], at: int = 0) -> Code:
-        """``j += c·i``, with some ``σ·i`` more in ``k``."""
+    def loose(self, place: Place, c: Sequence[int], at: int = 0) -> list[Row]:
+        """``target += c·source``, with some ``σ·source`` more in the third register."""
         c = _trimmed(c)
         if not c:
             return []
-        _, way, (*cuts,) = plan_r(pattern_of(c), at)
+        _, way, (*cuts,) = plan_loose(pattern_of(c), at)
         if way == "product":
-            return self.product_r(j, i, k, o, o + len(c) - 1, c[-1])
-        (a,) = cuts
+            return self.product_loose(place, len(c) - 1, c[-1])
+        (cut,) = cuts
         if way == "term":
-            return self.r(j, k, i, o, c[:a]) + self.product_r(j, i, k, o, o + a, c[a])
+            return self.loose(place, c[:cut]) + self.product_loose(place, cut, c[cut])
+        upper = place.to_third().after(cut)
         if way == "row":
-            shift = self.r(k, j, i, o + a, c[a:])
-            return _transposed(shift + self.row(j, k, i, o, a, c[:a], 1) + _inverse(shift), j, i)
-        shift = self.p(k, j, i, o + a, c[a:])
+            shift = self.loose(upper, c[cut:])
+            return _transposed(shift + self.row(place, cut, c[:cut], 1) + _inverse(shift), place)
+        shift = self.strict(upper, c[cut:])
         if way == "pair":
-            before, after = self.pair(j, k, i, o, a, c[:a])
+            before, after = self.pair(place, cut, c[:cut])
             return before + shift + after
         if way == "apart":
-            row = self.simple_row(j, k, i, o, a, 1, cut_r(a), 1)
-            return self.r(j, k, i, o, c[:a]) + _inverse(row) + shift + row
-        t, q, other = plan_pair_r(a, pattern_of(c[:a])).cuts
-        h, beta, opposite = _taken_twice(_trimmed(c[:a]), t, other)
+            row = self.dirty_row(place, DirtyRow(cut, 1, loose_cut(cut), 1))
+            return self.loose(place, c[:cut]) + _inverse(row) + shift + row
+        t, q, other = plan_pair_loose(cut, pattern_of(c[:cut])).cuts
+        head, source_sign, opposite = _taken_twice(_trimmed(c[:cut]), t, other)
         return (
-            self.row_r(j, k, i, o, q, h[:q], -1)
-            + self.p(k, j, i, o + q, h[q:])
-            + self.simple_row(j, k, i, o, a, -1, t, beta, q, 1)
+            self.row_loose(place, q, head[:q], -1)
+            + self.strict(place.to_third().after(q), head[q:])
+            + self.dirty_row(place, DirtyRow(cut, -1, t, source_sign, q, 1))
             + shift
-            + self.simple_row(j, k, i, o, a, 1, other, opposite)
+            + self.dirty_row(place, DirtyRow(cut, 1, other, opposite))
         )
 
 
-def _taken_twice(h: list[int], t: int, other: int) -> tuple[list[int], int, int]:
-    """Dirt of two rows taken from ``h``, and its signs; at the same place it cancels."""
+def _taken_twice(head: list[int], t: int, other: int) -> tuple[list[int], int, int]:
+    """Dirt of two rows taken from ``head``, and its signs; at the same place it cancels."""
     if t == other:
-        return h, -1, 1
-    h, beta = _taken(h, t)
-    h, opposite = _taken(h, other)
-    return h, beta, opposite
+        return head, -1, 1
+    head, source_sign = _taken(head, t)
+    head, opposite = _taken(head, other)
+    return head, source_sign, opposite

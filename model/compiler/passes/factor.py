@@ -20,7 +20,7 @@ __all__ = ["bisect", "expand", "horner"]
 #: Expansion stops when it makes more monomials than this and than the atoms had, or monomials of a higher degree.
 MOST_MONOMIALS = 2_000
 DEEPEST = 64
-#: How far the count of a variable may be overrated, as a share.
+#: The share by which the count of a variable may be overrated.
 NOISE = 0.5
 
 

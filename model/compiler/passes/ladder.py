@@ -9,11 +9,9 @@ which needs the register below that, and so on down to the register that holds o
 
 from __future__ import annotations
 
-from skinny.model.compiler.contracts import Affine, affine_scalar, is_simple
+from skinny.model.compiler.code import Affine, Code, Instruction, affine_scalar, is_simple
 from skinny.model.compiler.polynomial import Coefficient, Monomial, Polynomial, Table, add_into, magnitude
 from skinny.model.limits import check
-
-from .univariate import Simple
 
 __all__ = ["ladder"]
 
@@ -27,7 +25,7 @@ class _Ladder:
         self.attention = attention
         self.rungs = [0, *range(2, width)]
         self.held: list[Polynomial] = [{} for _ in self.rungs]
-        self.code: list[Simple] = []
+        self.code: list[Instruction] = []
 
     def fill(self, rung: int, wanted: Polynomial) -> bool:
         """Make a rung hold ``wanted``; false when that needs a register too many."""
@@ -84,14 +82,14 @@ class _Ladder:
     def _step(self, rung: int, source: int, form: Affine | None) -> None:
         assert form is not None
         sign, scalar = affine_scalar(form)
-        self.code.append((self.rungs[rung], source, sign, scalar))
+        self.code.append(Instruction(self.rungs[rung], source, sign, scalar))
 
 
 def _distance(held: Polynomial, wanted: Polynomial) -> int:
     return sum(held.get(m) != wanted.get(m) for m in held.keys() | wanted.keys())
 
 
-def ladder(table: Table, polynomial: Polynomial, width: int, attention: bool) -> list[Simple] | None:
-    """Instructions ``(dst, src, sign, scalar)`` from the start (0, 1, 0, …), or none when the ladder is too short."""
-    built = _Ladder(table, width, attention)
-    return built.code if built.fill(0, polynomial) else None
+def ladder(table: Table, polynomial: Polynomial, attention: bool, start: tuple[int, ...]) -> Code | None:
+    """The code from ``start``, which is (0, 1, 0, …), or none when the ladder is too short."""
+    built = _Ladder(table, len(start), attention)
+    return Code.of(built.code, start) if built.fill(0, polynomial) else None

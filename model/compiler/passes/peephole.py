@@ -7,61 +7,63 @@ constant between the same registers (they become one). Repeated until nothing ch
 
 from __future__ import annotations
 
-from skinny.model.compiler.contracts import Affine, Scalar
-from skinny.model.compiler.polynomial import Coefficient, magnitude
-from skinny.model.limits import checked
+from dataclasses import replace
 
-from .emit import MINUS
+from skinny.model.compiler.code import Affine, Code, Row, Scalars, affine_scalar
+from skinny.model.program.program import Columns
 
 __all__ = ["peephole"]
 
+#: The number of instructions that an instruction looks back over.
 REACH = 200
 
 
-def peephole(code: list[int], scalars: dict[Scalar, int]) -> list[int]:
-    """``code`` as packed instructions; merged constants are added to ``scalars``."""
-    names = list(scalars)
-    constant = [not scalar.terms for scalar in names]
+def peephole(code: Code) -> Code:
+    """The code with neighbours cancelled and merged; merged constants are added to its scalars."""
     while True:
-        before = len(code)
-        out: list[int] = []
-        for instruction in checked(code):
-            dst, src = instruction >> 4 & 15, instruction & 15
-            pair = instruction & 255
-            opposite = instruction ^ MINUS
-            is_constant = constant[instruction >> 9]
-            position = len(out) - 1
-            floor = max(0, position - REACH)
-            while position >= floor:
-                other = out[position]
-                if other == opposite:
-                    del out[position]
-                    break
-                if is_constant and other & 255 == pair and constant[other >> 9]:
-                    total = _signed(names, instruction) + _signed(names, other)
-                    if total:
-                        scalar = Affine((), magnitude(total))
-                        number = scalars.setdefault(scalar, len(scalars))
-                        if number == len(names):
-                            names.append(scalar)
-                            constant.append(True)
-                        out[position] = number << 9 | (MINUS if total < 0 else 0) | pair
-                    else:
-                        del out[position]
-                    break
-                if other >> 4 & 15 == src or other & 15 == dst:
-                    position = -1
-                    break
-                position -= 1
-            else:
-                position = -1
-            if position < 0:
-                out.append(instruction)
-        code = out
-        if len(code) == before:
+        done = _Done(code.scalars)
+        for row in code.rows():
+            done.append(row)
+        if len(done.dst) == len(code):
             return code
+        code = replace(code, columns=Columns.of(done.dst, done.src, done.sign, done.number))
 
 
-def _signed(names: list[Scalar], instruction: int) -> Coefficient:
-    value = names[instruction >> 9].bias
-    return -value if instruction & MINUS else value
+class _Done:
+    """The instructions done so far, as columns: tuples would take twice the memory."""
+
+    def __init__(self, scalars: Scalars) -> None:
+        self.scalars = scalars
+        self.dst: list[int] = []
+        self.src: list[int] = []
+        self.sign: list[int] = []
+        self.number: list[int] = []
+
+    def append(self, row: Row) -> None:
+        """Add an instruction, or merge it with one that is there."""
+        dst, src, sign, number = row
+        targets, sources = self.dst, self.src
+        for position in range(len(targets) - 1, max(-1, len(targets) - 2 - REACH), -1):
+            if targets[position] == src or sources[position] == dst:
+                break
+            if targets[position] == dst and sources[position] == src:
+                other, other_sign = self.number[position], self.sign[position]
+                if other == number and other_sign != sign:
+                    self._delete(position)
+                    return
+                if not (self.scalars[number].terms or self.scalars[other].terms):
+                    total = sign * self.scalars[number].bias + other_sign * self.scalars[other].bias
+                    if total:
+                        self.sign[position], scalar = affine_scalar(Affine((), total))
+                        self.number[position] = self.scalars.number(scalar)
+                    else:
+                        self._delete(position)
+                    return
+        targets.append(dst)
+        sources.append(src)
+        self.sign.append(sign)
+        self.number.append(number)
+
+    def _delete(self, position: int) -> None:
+        for column in (self.dst, self.src, self.sign, self.number):
+            del column[position]

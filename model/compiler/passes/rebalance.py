@@ -9,17 +9,16 @@ quadratic in ``n`` up to :data:`COUNTED` levels.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.model.compiler.contracts import CEILING
+from skinny.model.compiler.contracts import CEILING, Promise, product_costs
 from skinny.model.compiler.polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, times
 from skinny.model.limits import check
 
-__all__ = ["Level", "find_chain", "product_costs", "rebalance"]
+__all__ = ["Level", "find_chain", "rebalance"]
 
 #: Shorter chains are as good as they were written.
 SHORTEST = 2
@@ -37,20 +36,17 @@ class Level(NamedTuple):
     scale: Coefficient
 
 
-class Kind(IntEnum):
-    """The contracts, as rows of the tables here; L costs what R does."""
-
-    P = 0
-    R = 1
-    C = 2
+#: The contracts that a cut is chosen for, which are the rows of the tables here. ``DIRTY_TARGET`` costs what
+#: ``DIRTY_THIRD`` does.
+CONTRACTS = (Promise.RESTORE, Promise.DIRTY_THIRD, Promise.SPEND_ZERO)
 
 
 class Cut(NamedTuple):
     """``A`` takes ``size`` levels; the contracts of ``v`` and of ``B``."""
 
     size: int
-    inner: Kind
-    rest: Kind
+    inner: Promise
+    rest: Promise
 
 
 #: By whether the chain ends in one, by contract, by the number of levels.
@@ -64,7 +60,7 @@ def rebalance(table: Table, polynomial: Polynomial, clean: bool) -> Polynomial |
         return None
     unit = all(_is_one(level.rest) for level in levels)
     cut = cuts(min(len(levels), COUNTED), unit)
-    return _balanced(table, levels, 0, len(levels), end, cut, Kind.C if clean else Kind.P)
+    return _balanced(table, levels, 0, len(levels), end, cut, Promise.SPEND_ZERO if clean else Promise.RESTORE)
 
 
 def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polynomial]:
@@ -98,7 +94,7 @@ def find_chain(table: Table, polynomial: Polynomial) -> tuple[list[Level], Polyn
 
 
 def _balanced(
-    table: Table, levels: list[Level], a: int, b: int, end: Polynomial, cut: Cuts, contract: Kind
+    table: Table, levels: list[Level], a: int, b: int, end: Polynomial, cut: Cuts, contract: Promise
 ) -> Polynomial:
     """Levels ``a`` to ``b - 1`` on top of ``end``. Recursion goes into ``v`` only, so its depth is logarithmic."""
     out: Polynomial = {}
@@ -109,7 +105,7 @@ def _balanced(
             continue
         count = b - a
         best = cut[_is_one(end)][contract]
-        size, within, contract = best[count] if count < len(best) else Cut(count // 2, Kind.R, contract)
+        size, within, contract = best[count] if count < len(best) else Cut(count // 2, Promise.DIRTY_THIRD, contract)
         scale: Coefficient = 1
         product: Monomial = ()
         powers: dict[int, int] = {}
@@ -136,7 +132,7 @@ def _add_product(table: Table, out: Polynomial, scale: Coefficient, product: Mon
 
 
 def _is_one(polynomial: Polynomial) -> bool:
-    """Of either sign."""
+    """Whether the polynomial is 1 or -1."""
     return abs(polynomial.get((), 0)) == len(polynomial) == 1
 
 
@@ -144,7 +140,7 @@ def _is_one(polynomial: Polynomial) -> bool:
 def cuts(most: int, unit: bool) -> Cuts:
     """The best cut of a chain that ends in one (or else in one more factor), for each contract and number of levels.
     With ``unit`` the rests are one as well, so every ``B`` ends in it."""
-    chains = np.ones((2, len(Kind), most + 1), dtype=np.int64)
+    chains = np.ones((2, len(CONTRACTS), most + 1), dtype=np.int64)
     found: list[list[list[Cut]]] = [[], []]
     # What every ``B`` costs has to be known first.
     for one in (int(unit), 1 - int(unit)):
@@ -156,24 +152,24 @@ def _cuts(chain: NDArray[np.int64], above: NDArray[np.int64], one: int) -> list[
     """Fills in what ``chain`` costs, by contract and number of levels; ``above`` is what its ``B`` cost."""
     most = chain.shape[1] - 1
     p, r = product_costs(most + 1)
-    out = [[Cut(0, Kind.R, contract)] for contract in Kind]
+    out = [[Cut(0, Promise.DIRTY_THIRD, contract)] for contract in CONTRACTS]
     for n in range(1, most + 1):
         k = np.arange(1, n + 1)
         whole = n + 1 - one
         factors = np.arange(1, whole)
         clean = min((r[factors] + r[whole - factors]).tolist(), default=1)
         b_p, b_r, b_c = (row[k - 1] for row in above)
-        v_p, v_r = chain[Kind.P, n - k], chain[Kind.R, n - k]
+        v_p, v_r = chain[Promise.RESTORE, n - k], chain[Promise.DIRTY_THIRD, n - k]
         # A way: the contract it is for, its cost with v, that with a bare product, and the contracts of v and B.
         ways = (
-            (Kind.P, b_p + 2 * r[k] + 2 * v_r, b_p[-1] + p[whole], Kind.R, Kind.P),
-            (Kind.R, b_r + 2 * r[k] + v_p, b_r[-1] + r[whole], Kind.P, Kind.R),
-            (Kind.R, b_r + 2 * v_r + p[k], b_r[-1] + r[whole], Kind.R, Kind.R),
-            (Kind.C, b_r + r[k] + v_r, b_r[-1] + clean, Kind.R, Kind.R),
-            (Kind.C, b_c + 2 * r[k] + v_p, b_c[-1] + r[whole], Kind.P, Kind.C),
-            (Kind.C, b_c + 2 * v_r + p[k], b_c[-1] + r[whole], Kind.R, Kind.C),
+            (Promise.RESTORE, b_p + 2 * r[k] + 2 * v_r, b_p[-1] + p[whole], Promise.DIRTY_THIRD, Promise.RESTORE),
+            (Promise.DIRTY_THIRD, b_r + 2 * r[k] + v_p, b_r[-1] + r[whole], Promise.RESTORE, Promise.DIRTY_THIRD),
+            (Promise.DIRTY_THIRD, b_r + 2 * v_r + p[k], b_r[-1] + r[whole], Promise.DIRTY_THIRD, Promise.DIRTY_THIRD),
+            (Promise.SPEND_ZERO, b_r + r[k] + v_r, b_r[-1] + clean, Promise.DIRTY_THIRD, Promise.DIRTY_THIRD),
+            (Promise.SPEND_ZERO, b_c + 2 * r[k] + v_p, b_c[-1] + r[whole], Promise.RESTORE, Promise.SPEND_ZERO),
+            (Promise.SPEND_ZERO, b_c + 2 * v_r + p[k], b_c[-1] + r[whole], Promise.DIRTY_THIRD, Promise.SPEND_ZERO),
         )
-        best = dict.fromkeys(Kind, (CEILING, Cut(n, Kind.R, Kind.R)))
+        best = dict.fromkeys(CONTRACTS, (CEILING, Cut(n, Promise.DIRTY_THIRD, Promise.DIRTY_THIRD)))
         for contract, cost, bare, inner, rest in ways:
             cost[-1] = bare
             least = int(cost.argmin())
@@ -182,13 +178,3 @@ def _cuts(chain: NDArray[np.int64], above: NDArray[np.int64], one: int) -> list[
             chain[contract, n] = length
             out[contract].append(cut)
     return out
-
-
-def product_costs(most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What products of single variables cost, by count."""
-    p = np.ones(most + 1, dtype=np.int64)
-    r = np.ones(most + 1, dtype=np.int64)
-    for n in range(2, most + 1):
-        p[n] = (2 * r[1:n] + 2 * r[n - 1 : 0 : -1]).min()
-        r[n] = (2 * r[1:n] + p[n - 1 : 0 : -1]).min()
-    return p, r

@@ -19,13 +19,14 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
-from skinny.model.compiler.contracts import Scalar, affine_scalar, form_size, is_simple
+import numpy as np
+from skinny.model.compiler.code import Code, Row, Scalars, affine_scalar, is_simple, joined
 from skinny.model.limits import check
-
-from .emit import MINUS
+from skinny.model.program.program import Columns
 
 __all__ = ["schedule"]
 
@@ -37,10 +38,13 @@ CHUNK = 4096
 BUDGET = 50_000
 #: Value numbers are summed modulo a power of two.
 WORD = (1 << 64) - 1
-NOTHING = -1
 
+#: The sign and the number of the scalar that two scalars add up to.
+Sum = tuple[int, int] | None
+#: The sum of two scalars that cancel.
+NOTHING = (0, 0)
 #: Instructions in the order chosen, the last one first.
-Steps = tuple[int, "Steps"] | None
+Steps = tuple[Row, "Steps"] | None
 
 
 class State(NamedTuple):
@@ -51,47 +55,54 @@ class State(NamedTuple):
     cost: int
     low: int
     done: int
-    held: int
+    held: int | None
     values: tuple[int, ...]
     steps: Steps
 
 
-def schedule(code: list[int], scalars: dict[Scalar, int], width: int) -> list[int]:
-    """``code`` as packed instructions on ``width`` registers; merged forms are added to ``scalars``."""
-    forms = _Forms(list(scalars))
+def schedule(code: Code) -> Code:
+    """The code in a cheaper order; the forms that were merged are added to its scalars."""
+    forms = _Forms(code.scalars)
     beam = min(WIDEST, max(NARROWEST, BUDGET // (len(code) + 1)))
-    linear = [position for position, instruction in enumerate(code) if not forms.simple[instruction >> 9]]
-    out: list[int] = []
-    held = NOTHING
+    used = code.columns.form
+    linear = np.flatnonzero(~np.array(code.scalars.simple, dtype=bool)[used])
+    done: list[Columns] = []
+    held: int | None = None
     left = BUDGET
     for first in range(0, len(code), CHUNK):
-        end = first + CHUNK
-        part = code[first:end]
-        ahead = bisect_left(linear, end)
-        following = code[linear[ahead]] >> 9 if ahead < len(linear) else NOTHING
+        if left <= 0:
+            done.append(code.columns.part(slice(first, None)))
+            break
+        ahead = int(np.searchsorted(linear, first + CHUNK))
+        following = int(used[linear[ahead]]) if ahead < len(linear) else None
+        rows = list(code.part(slice(first, first + CHUNK)).rows())
         while left > 0:
-            search = _Search(part, forms, width, held, following)
+            search = _Search(rows, forms, code.width, held, following)
             found = search.run(beam)
             left -= search.looked_at
             if found is None:
                 break
-            part = found
-        held = next((i >> 9 for i in reversed(part) if not forms.simple[i >> 9]), held)
-        out += part
-    return [scalars.setdefault(forms.names[i >> 9], len(scalars)) << 9 | i & 511 for i in out]
+            rows = found
+        held = next((number for _, _, _, number in reversed(rows) if not forms.scalars.simple[number]), held)
+        done.append(code.with_rows([forms.settled(row, code.scalars) for row in rows]).columns)
+    return replace(code, columns=joined(done))
 
 
 class _Forms:
-    """Scalars by number: their products with values, their distances in the accumulator, their sums."""
+    """Scalars with their products with values, and with the sums that merging makes of them."""
 
-    def __init__(self, names: list[Scalar]) -> None:
-        self.names = names
-        self.simple = [is_simple(scalar) for scalar in names]
-        self._numbers = {scalar: number for number, scalar in enumerate(names)}
-        self._distances: dict[tuple[int, int], int] = {}
-        self._sums: dict[tuple[int, int], int | None] = {}
+    def __init__(self, scalars: Scalars) -> None:
+        #: A copy, because most of the sums that are tried are not used in the end.
+        self.scalars = Scalars(scalars)
+        self.steps = self.scalars.accumulator_steps
+        self._sums: dict[tuple[int, int, int, int], Sum] = {}
         self._products: dict[tuple[int, int], int] = {}
         self._chance = random.Random(1)
+
+    def settled(self, row: Row, scalars: Scalars) -> Row:
+        """An instruction of the result, with its scalar in the table ``scalars``."""
+        dst, src, sign, number = row
+        return dst, src, sign, scalars.number(self.scalars[number])
 
     def product(self, number: int, value: int) -> int:
         """The value number of a product. Random, because sums of hashes of one formula can be equal by its form."""
@@ -100,53 +111,30 @@ class _Forms:
             self._products[key] = self._chance.getrandbits(64)
         return self._products[key]
 
-    def distance(self, held: int, wanted: int) -> int:
-        """The accumulator steps before ``wanted`` can be used."""
-        if self.simple[wanted] or held == wanted:
-            return 0
-        key = held, wanted
-        if key not in self._distances:
-            after = self.names[wanted]
-            steps = form_size(after)
-            if held != NOTHING:
-                before = self.names[held]
-                changed = len(set(before.terms) ^ set(after.terms))
-                if before.bias != after.bias:
-                    changed += (before.bias != 0) + (after.bias != 0)
-                steps = min(steps, changed)
-            self._distances[key] = steps
-        return self._distances[key]
-
-    def merged(self, one: int, other: int) -> int | None:
-        """Two instructions between the same registers as one, 0 when they cancel. None when neither needs the
+    def sum(self, sign: int, number: int, other_sign: int, other: int) -> Sum:
+        """Two scalars with their signs as one, :data:`NOTHING` when they cancel. None when neither needs the
         accumulator but their sum does: that hardly ever pays."""
-        key = one, other
+        key = sign, number, other_sign, other
         if key not in self._sums:
-            first, second = (self.names[i >> 9].scaled(-1 if i & MINUS else 1) for i in key)
-            total = first.minus(second.scaled(-1))
-            self._sums[key] = 0
+            scalars = self.scalars
+            total = scalars[number].scaled(sign).minus(scalars[other].scaled(-other_sign))
+            self._sums[key] = NOTHING
             if total.terms or total.bias:
-                sign, scalar = affine_scalar(total)
-                if self.simple[one >> 9] and self.simple[other >> 9] and not is_simple(scalar):
+                total_sign, scalar = affine_scalar(total)
+                if scalars.simple[number] and scalars.simple[other] and not is_simple(scalar):
                     self._sums[key] = None
                 else:
-                    self._sums[key] = self._number(scalar) << 9 | (MINUS if sign < 0 else 0) | one & 255
+                    self._sums[key] = total_sign, scalars.number(scalar)
         return self._sums[key]
-
-    def _number(self, scalar: Scalar) -> int:
-        number = self._numbers.setdefault(scalar, len(self.names))
-        if number == len(self.names):
-            self.names.append(scalar)
-            self.simple.append(is_simple(scalar))
-        return number
 
 
 class _Search:
     """One round over some instructions, between the forms ``held`` before and ``following`` after them."""
 
-    def __init__(self, code: list[int], forms: _Forms, width: int, held: int, following: int) -> None:
+    def __init__(self, code: list[Row], forms: _Forms, width: int, held: int | None, following: int | None) -> None:
         self.code = code
         self.forms = forms
+        self.simple = forms.scalars.simple
         self.held = held
         self.following = following
         self.start = tuple(range(width))
@@ -157,23 +145,21 @@ class _Search:
         #: The positions that read a value of a register.
         self.readers: dict[tuple[int, int], list[int]] = {}
         values = list(self.start)
-        for position, instruction in enumerate(code):
-            number, dst, src = instruction >> 9, instruction >> 4 & 15, instruction & 15
-            self.given.append(1 + forms.distance(held, number))
-            if not forms.simple[number]:
+        for position, (dst, src, sign, number) in enumerate(code):
+            self.given.append(1 + forms.steps(held, number))
+            if not self.simple[number]:
                 held = number
             self.readers.setdefault((src, values[src]), []).append(position)
-            change = forms.product(number, values[src])
-            self.change.append(-change if instruction & MINUS else change)
+            self.change.append(sign * forms.product(number, values[src]))
             values[dst] = (values[dst] + self.change[-1]) & WORD
         self.last = self._to_following(held)
 
-    def _to_following(self, held: int) -> int:
-        return 0 if self.following == NOTHING else self.forms.distance(held, self.following)
+    def _to_following(self, held: int | None) -> int:
+        return 0 if self.following is None else self.forms.steps(held, self.following)
 
-    def run(self, beam: int) -> list[int] | None:
+    def run(self, beam: int) -> list[Row] | None:
         """A cheaper order, if one is found by keeping ``beam`` of them."""
-        layers: list[dict[tuple[int, int], State]] = [{} for _ in range(len(self.code) + 1)]
+        layers: list[dict[tuple[int, int | None], State]] = [{} for _ in range(len(self.code) + 1)]
         layers[0][0, 0] = State(0, 0, 0, self.held, self.start, None)
         for taken in range(len(self.code)):
             check()
@@ -201,19 +187,20 @@ class _Search:
         return out[::-1]
 
     def _successors(self, state: State) -> Iterator[tuple[int, State]]:
-        """What can be done next, and how many instructions that takes from those left."""
+        """The states that can follow, each with the number of instructions that it takes from those left."""
         code = self.code
         ready = self._ready(state)
         merges = []
         for i, j in combinations(ready, 2):
-            if not (code[i] ^ code[j]) & 255:
-                merged = self.forms.merged(code[i], code[j])
-                if merged is not None:
-                    merges.append((merged, i, j))
+            dst, src, sign, number = code[i]
+            if dst == code[j][0] and src == code[j][1]:
+                total = self.forms.sum(sign, number, *code[j][2:])
+                if total is not None:
+                    merges.append(((dst, src, *total), i, j))
         if ready and ready[0] == state.low and not merges:
-            first = code[state.low]
-            nobody_waits = all(code[i] & 15 != first >> 4 & 15 for i in ready)
-            if nobody_waits and not self.forms.distance(state.held, first >> 9):
+            dst, _, _, number = code[state.low]
+            nobody_waits = all(code[i][1] != dst for i in ready)
+            if nobody_waits and not self.forms.steps(state.held, number):
                 del ready[1:]  # Nothing is better than what costs nothing and stands in nobody's way.
         for i in {code[i]: i for i in reversed(ready)}.values():  # of equal ones the first
             yield 1, self._after(state, code[i], i)
@@ -234,21 +221,22 @@ class _Search:
                     out.append(position)
         return sorted(out)
 
-    def _after(self, state: State, instruction: int, *positions: int) -> State:
-        """The state after ``instruction`` (0: nothing) in the place of those at ``positions``."""
+    def _after(self, state: State, instruction: Row, *positions: int) -> State:
+        """The state after ``instruction`` (with sign 0: nothing) in the place of those at ``positions``."""
         cost, low, done, held, _, steps = state
         values = list(state.values)
         for position in positions:
             done |= 1 << position - low
             cost -= self.given[position]
-            dst = self.code[position] >> 4 & 15
+            dst = self.code[position][0]
             values[dst] = (values[dst] + self.change[position]) & WORD
         while done & 1:
             done >>= 1
             low += 1
-        if instruction:
-            cost += 1 + self.forms.distance(held, instruction >> 9)
-            if not self.forms.simple[instruction >> 9]:
-                held = instruction >> 9
+        _, _, sign, number = instruction
+        if sign:
+            cost += 1 + self.forms.steps(held, number)
+            if not self.simple[number]:
+                held = number
             steps = instruction, steps
         return State(cost, low, done, held, tuple(values), steps)

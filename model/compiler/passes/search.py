@@ -16,11 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from skinny.model.compiler.contracts import Affine, Scalar
+from skinny.model.compiler.code import ONE, Code, Row
 from skinny.model.limits import check
-
-from .emit import MINUS
-from .fold import scalar_values
+from skinny.model.program.modular import form_residues, random_point, travel
 
 __all__ = ["is_searchable", "search"]
 
@@ -38,13 +36,12 @@ BUDGET = 400_000_000
 #: Pairs compared at once: what stays in a processor's cache.
 BLOCK = 50_000
 
-ONE = Affine((), 1)
 Vectors = NDArray[np.int64]
 #: ``(dst, src, value, value modulo the small prime)``
 Move = tuple[int, int, int, int]
 
 
-class Level(NamedTuple):
+class Layer(NamedTuple):
     """States after some number of steps, with the step and the state each came from."""
 
     states: Vectors
@@ -53,27 +50,27 @@ class Level(NamedTuple):
 
 
 class Reach:
-    """States reachable from one vector, level by level. ``backwards`` walks columns instead of rows.
+    """States reachable from one vector, layer by layer. ``backwards`` walks columns instead of rows.
 
     A state is its registers modulo :data:`PRIME`, then modulo :data:`SMALL_PRIME`.
     """
 
     def __init__(self, vector: list[int], moves: list[Move], backwards: bool) -> None:
         none = np.zeros(1, dtype=np.int64)
-        self.levels = [Level(np.array([vector], dtype=np.int64), none, none)]
+        self.layers = [Layer(np.array([vector], dtype=np.int64), none, none)]
         self.moves = moves
         self.backwards = backwards
         self.width = len(vector) // 2
         self.mix = np.random.default_rng(1).integers(1, 1 << 62, size=self.width, dtype=np.int64) | 1
-        self.seen = self._hashes(self.levels[0].states)
+        self.seen = self._hashes(self.layers[0].states)
 
     def _hashes(self, states: Vectors) -> NDArray[np.int64]:
         return np.asarray((states[:, : self.width] * self.mix).sum(axis=1))
 
-    def level(self, steps: int) -> Level | None:
+    def layer(self, steps: int) -> Layer | None:
         """The states first reached after ``steps`` steps; none when there are too many."""
-        while len(self.levels) <= steps:
-            before = self.levels[-1]
+        while len(self.layers) <= steps:
+            before = self.layers[-1]
             if len(before.states) * len(self.moves) > 8 * MOST_STATES:
                 return None
             pieces, numbers, parents = [], [], []
@@ -93,49 +90,47 @@ class Reach:
             if len(first) > MOST_STATES:
                 return None
             self.seen = np.concatenate([self.seen, self._hashes(states[first])])
-            self.levels.append(Level(states[first], np.concatenate(numbers)[first], np.concatenate(parents)[first]))
-        return self.levels[steps]
+            self.layers.append(Layer(states[first], np.concatenate(numbers)[first], np.concatenate(parents)[first]))
+        return self.layers[steps]
 
     def path(self, steps: int, state: int) -> Iterator[int]:
         """The moves that lead to a state, the last one first."""
         for n in range(steps, 0, -1):
-            yield int(self.levels[n].move[state])
-            state = int(self.levels[n].parent[state])
+            yield int(self.layers[n].move[state])
+            state = int(self.layers[n].parent[state])
 
 
 class Searcher:
     """One program under improvement."""
 
-    def __init__(self, code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> None:
-        self.code = code
-        self.start = start
-        self.output = output
+    def __init__(self, code: Code) -> None:
+        self.given = code
+        self.code = list(code.rows())
+        self.start = list(code.start)
         self.left = BUDGET
-        chance = random.Random(2)
-        point = [chance.randrange(PRIME) for _ in range(inputs)]
-        one = scalars.setdefault(ONE, len(scalars))
-        self.values = scalar_values(scalars, point, PRIME)
-        self.small = scalar_values(scalars, point, SMALL_PRIME)
+        one = code.scalars.number(ONE)
+        point = random_point(random.Random(2), code.scalars.inputs, PRIME)
+        self.values = form_residues(code.scalars, point, PRIME)
+        self.small = form_residues(code.scalars, point, SMALL_PRIME)
         self.moves: list[Move] = []
-        self.packed: list[int] = []
-        for number in sorted({instruction >> 9 for instruction in code} | {one}):
-            for dst in range(len(start)):
-                for src in range(len(start)):
-                    for minus in (0, MINUS) if dst != src else ():
-                        sign = -1 if minus else 1
+        self.rows_of_moves: list[Row] = []
+        for number in sorted({number for _, _, _, number in self.code} | {one}):
+            for dst in range(code.width):
+                for src in range(code.width):
+                    for sign in (1, -1) if dst != src else ():
                         self.moves.append((dst, src, sign * self.values[number], sign * self.small[number]))
-                        self.packed.append(number << 9 | minus | dst << 4 | src)
+                        self.rows_of_moves.append((dst, src, sign, number))
         self._backward: dict[int, Reach] = {}
         self.rows, self.columns = self._travel()
 
-    def improve(self) -> list[int]:
+    def improve(self) -> Code:
         """Replace the whole, then windows, until nothing more is found or the budget is spent."""
         self._replace(0, len(self.code))
         for size in WINDOWS:
             first = 0
             while first + size <= len(self.code) and self.left > 0:
                 first = max(0, first - size) if self._replace(first, size) else first + 1
-        return self.code
+        return self.given.with_rows(self.code)
 
     def _replace(self, first: int, size: int) -> bool:
         """Try to put something shorter in the place of ``size`` instructions."""
@@ -153,7 +148,11 @@ class Searcher:
             check()
             found = self._meeting(forward, backward, values, steps)
             if found is not None:
-                self.code = [*self.code[:first], *(self.packed[move] for move in found), *self.code[first + size :]]
+                self.code = [
+                    *self.code[:first],
+                    *(self.rows_of_moves[move] for move in found),
+                    *self.code[first + size :],
+                ]
                 self._backward.clear()
                 self.rows, self.columns = self._travel()
                 return True
@@ -163,7 +162,7 @@ class Searcher:
         """Moves of exactly ``steps`` steps whose row·column is right."""
         splits = sorted(range(steps + 1), key=lambda ahead: abs(2 * ahead - steps))
         for ahead in splits:
-            rows, columns = forward.level(ahead), backward.level(steps - ahead)
+            rows, columns = forward.layer(ahead), backward.layer(steps - ahead)
             if rows is None or columns is None or len(rows.states) * len(columns.states) > MOST_PAIRS:
                 continue
             if len(rows.states) * len(columns.states) > self.left:
@@ -177,20 +176,19 @@ class Searcher:
 
     def _travel(self) -> tuple[list[list[int]], list[list[int]]]:
         """The registers before each instruction (and at the end), and the output's dependence on them."""
-        width = len(self.start)
-        row = [v % prime for prime in (PRIME, SMALL_PRIME) for v in self.start]
-        column = [int(r == self.output) for _ in range(2) for r in range(width)]
-        rows, columns = [list(row)], [list(column)]
-        for instruction, vector, out in [(i, row, rows) for i in self.code] + [
-            (i, column, columns) for i in reversed(self.code)
-        ]:
-            dst, src, sign = instruction >> 4 & 15, instruction & 15, -1 if instruction & MINUS else 1
-            read, write = (src, dst) if vector is row else (dst, src)
-            for offset, table, prime in ((0, self.values, PRIME), (width, self.small, SMALL_PRIME)):
-                change = sign * table[instruction >> 9] * vector[read + offset]
-                vector[write + offset] = (vector[write + offset] + change) % prime
-            out.append(list(vector))
-        return rows, columns[::-1]
+        code = self.given.with_rows(self.code)
+        return self._vectors(code), self._vectors(code.transposed())[::-1]
+
+    def _vectors(self, code: Code) -> list[list[int]]:
+        """The registers before each instruction and at the end, modulo both primes."""
+        large, small = [v % PRIME for v in code.start], [v % SMALL_PRIME for v in code.start]
+        both = zip(
+            travel(code.rows(), self.values, large, PRIME),
+            travel(code.rows(), self.small, small, SMALL_PRIME),
+            strict=True,
+        )
+        out = [large + small for _ in both]
+        return [*out, large + small]
 
 
 def _right_pairs(rows: Vectors, columns: Vectors, values: list[int], width: int) -> Iterator[tuple[int, int]]:
@@ -210,15 +208,15 @@ def _right_pairs(rows: Vectors, columns: Vectors, values: list[int], width: int)
                     yield first + row, column
 
 
-def is_searchable(code: list[int], scalars: dict[Scalar, int]) -> bool:
+def is_searchable(code: Code) -> bool:
     """Whether the program is small enough, and has few enough scalars, for the search to get anywhere, and whether its
     scalars are numbers modulo the primes."""
-    if not 1 < len(code) <= LONGEST or len({instruction >> 9 for instruction in code}) > MOST_SCALARS:
+    if not 1 < len(code) <= LONGEST or len(np.unique(code.columns.form)) > MOST_SCALARS:
         return False
-    numbers = [number for scalar in scalars for number in (scalar.bias, *(c for _, c in scalar.terms))]
+    numbers = [number for scalar in code.scalars for number in (scalar.bias, *(c for _, c in scalar.terms))]
     return all(number.denominator % prime for number in numbers for prime in (PRIME, SMALL_PRIME))
 
 
-def search(code: list[int], scalars: dict[Scalar, int], inputs: int, start: list[int], output: int) -> list[int]:
-    """Searchable ``code`` as packed instructions on registers, run from ``start``, read at register ``output``."""
-    return Searcher(code, scalars, inputs, start, output).improve()
+def search(code: Code) -> Code:
+    """Searchable code with shorter pieces where some were found."""
+    return Searcher(code).improve()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from skinny.model.compiler.contracts import Affine, affine_scalar
+from skinny.model.compiler.code import Affine, Code, Instruction, affine_scalar
 from skinny.model.compiler.polynomial import Coefficient, Polynomial, plain
 from skinny.model.limits import check
 
@@ -24,7 +24,6 @@ HIGHEST_DEGREE = 512
 SEARCHED_DEGREE = 9
 
 Coefficients = list[Coefficient]
-Simple = tuple[int, int, int, Affine]
 
 
 def in_one_form(polynomial: Polynomial, sums: list[Polynomial], variables: int) -> tuple[Affine, Coefficients] | None:
@@ -94,8 +93,8 @@ def _patterns(degree: int) -> list[tuple[int, ...]]:
     return [tuple(period[n % len(period)] for n in range(degree)) for period in periods]
 
 
-def recurrence(form: Affine, coefficients: Coefficients) -> tuple[list[Simple], int]:
-    """Instructions ``(dst, src, sign, scalar)`` on registers 0, 1, 2 from (0, 1, 0), and the output register."""
+def recurrence(form: Affine, coefficients: Coefficients, start: tuple[int, ...]) -> Code:
+    """The code on registers 0, 1, 2; ``start`` is (0, 1, 0, …)."""
     degree = len(coefficients) - 1
     best: tuple[int, Coefficients, tuple[int, ...], str] | None = None
     for signs in _patterns(degree):
@@ -115,15 +114,15 @@ def recurrence(form: Affine, coefficients: Coefficients) -> tuple[list[Simple], 
     assert best is not None
     _, weights, signs, ending = best
     lead, scalar = affine_scalar(form)
-    out: list[Simple] = []
+    out: list[Instruction] = []
     for n in range(degree + 1):
         holder = 1 if n % 2 == 0 else 2
         if n == degree and ending == "top":
-            out.append((0, 3 - holder, lead * signs[n - 1] * int(weights[n]), scalar))
+            out.append(Instruction(0, 3 - holder, lead * signs[n - 1] * int(weights[n]), scalar))
             break
         if n:
-            out.append((holder, 3 - holder, lead * signs[n - 1], scalar))
+            out.append(Instruction(holder, 3 - holder, lead * signs[n - 1], scalar))
         if weights[n] and ending != "direct":
             sign, weight = affine_scalar(Affine((), weights[n]))
-            out.append((0, holder, sign, weight))
-    return out, 0 if ending != "direct" else 1 if degree % 2 == 0 else 2
+            out.append(Instruction(0, holder, sign, weight))
+    return Code.of(out, start, 0 if ending != "direct" else 1 if degree % 2 == 0 else 2)

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from skinny.hdl.core.core import Core
 from skinny.model.machine.assemble import assemble
-from skinny.model.machine.cycles import batch_sizes, execute, overhead, results, retirements, schedule
+from skinny.model.machine.cycles import batch_sizes, execute, overhead, results, retirements, timetable
 from skinny.model.machine.isa import CoreConfig, Op, Setting, Space
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
-from skinny.sim.check.bench import Reset, Run
-from skinny.sim.check.check import Stimulus, random_stimulus
 from skinny.sim.check.scenarios import load_steps, reset_steps
-from skinny.sim.simulators import amaranth as amaranth_engine
+from skinny.sim.check.steps import ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_stimulus
+from skinny.sim.simulators import amaranth as amaranth_simulator
 
 RINGS = [
     Modular(1),
@@ -44,7 +44,7 @@ SIZES = list(product([3, 4, 8], [True, False]))
 def expect_equal(image, vectors, sizes, record, job):
     """Everything that was recorded is what the cycle model says."""
     ran = execute(image, vectors)
-    plan = schedule(image, sizes, job.gaps, job.stalls)
+    plan = timetable(image, sizes, job.gaps, job.stalls)
     assert record.accepted == plan.accepted.tolist()
     retired = retirements(image, ran, plan.starts, sizes)
     columns = (retired.cycle, retired.thread, retired.pc, retired.op, retired.dst, retired.value, retired.fault)
@@ -62,7 +62,7 @@ def expect_equal(image, vectors, sizes, record, job):
 def check_core(rng, image, vectors, waits, steps=()):
     """Every cycle of a run is as the model says, then every cycle of the ``steps``."""
     stimulus = random_stimulus(rng, image, vectors, 0.6, 0.8, 0.2) if waits else Stimulus.steady(image, vectors)
-    amaranth_engine.run_steps(Core(image.config, image), [Reset(), Run(stimulus), *steps])
+    amaranth_simulator.run_steps(Core(image.config, image), [ResetCore(), RunStimulus(stimulus), *steps])
 
 
 def without_checks(image):
@@ -84,7 +84,7 @@ def test_random_words_run_as_the_model_says(bench, ring, threads):
     before, after = (without_checks(bench.random_image(rng, config, length)) for length in (5, 8))
     few = vectors[: 2 * threads]
     steps = [*reset_steps(rng, before, few), *load_steps(rng, before, after, few, few)]
-    check_core(rng, image, vectors, True, [Reset(), Run(Stimulus.steady(image, vectors)), *steps])
+    check_core(rng, image, vectors, True, [ResetCore(), RunStimulus(Stimulus.steady(image, vectors)), *steps])
 
 
 @pytest.mark.parametrize(("threads", "length"), [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1)])

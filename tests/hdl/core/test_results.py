@@ -48,3 +48,16 @@ def test_words_come_out_in_order_three_cycles_later_at_the_earliest(seed):
     assert [word[1:] for word in got] == [word[1:] for word in pushed[: len(got)]]
     taken = [-1, *(word[0] for word in got)]
     assert valid == [max(pushed[n][0] + 3, taken[n] + 1) for n in range(len(valid))]
+
+
+def test_the_fifo_marks_what_comes_after_an_alarm(bench):
+    fifo = ResultFIFO(CoreConfig(Modular(8), threads=2, fifo=8, guard=True))
+
+    async def drive(ctx):
+        ctx.set(fifo.push, 1)
+        await ctx.tick().repeat(3)
+        assert (ctx.get(fifo.o.valid), ctx.get(fifo.o.p.fault), ctx.get(fifo.mismatch)) == (1, 0, 0)
+        ctx.set(fifo.alarm, 1)
+        assert (ctx.get(fifo.o.p.fault), ctx.get(fifo.mismatch)) == (1, 0)
+
+    bench.simulate(fifo, drive)

@@ -1,11 +1,11 @@
-"""The harness: every input can be set, every output is seen, and ``retire`` stays open."""
+"""The scan wrapper: every input can be set, every output is seen, and ``retire`` stays open."""
 
 import pytest
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from skinny.hdl.measure.scan import Harness
+from skinny.hdl.measure.scan import ScanWrapper
 
 
 class Adder(wiring.Component):
@@ -26,16 +26,16 @@ class Adder(wiring.Component):
 
 def rtl_signatures(bits):
     """``q`` after each bit at ``d``."""
-    harness = Harness(Adder())
+    wrapper = ScanWrapper(Adder())
     seen = []
 
     async def testbench(ctx):
         for bit in bits:
-            ctx.set(harness.d, bit)
+            ctx.set(wrapper.d, bit)
             await ctx.tick()
-            seen.append(ctx.get(harness.q))
+            seen.append(ctx.get(wrapper.q))
 
-    simulator = Simulator(harness)
+    simulator = Simulator(wrapper)
     simulator.add_clock(1e-6)
     simulator.add_testbench(testbench)
     simulator.run()

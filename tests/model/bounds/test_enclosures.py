@@ -6,7 +6,7 @@ from math import prod
 
 import pytest
 from skinny.model.bounds import enclosures
-from skinny.model.bounds.enclosures import Algebra, Polynomial
+from skinny.model.bounds.enclosures import Algebra, Enclosure
 
 
 def random_terms(rng, algebra, variables, noises, count):
@@ -47,10 +47,10 @@ def test_every_bound_holds(monkeypatch, pieces):
         variables = [algebra.variable() for _ in range(3)]
         noises = [algebra.noise() for _ in range(3)]
         terms, meaning = random_terms(rng, algebra, variables, noises, rng.randint(0, 12))
-        polynomial = algebra.polynomial(terms)
-        low, high = polynomial.range()
-        size = algebra.joint_size(polynomial)
-        assert size <= polynomial.size() * (1 + 1e-9)
+        enclosure = algebra.enclosure(terms)
+        low, high = enclosure.range()
+        size = algebra.joint_size(enclosure)
+        assert size <= enclosure.size() * (1 + 1e-9)
         for _ in range(60):
             value = ref_value(terms, meaning, random_point(rng, variables + noises))
             assert low <= value <= high
@@ -63,7 +63,7 @@ def test_coefficients_of_one_noise_are_taken_together():
     squared: dict[int, float] = {}
     algebra.add_times(squared, {n: 1.0}, 1.0, x)
     algebra.add_times(out := {}, squared, -1.0, x)
-    assert algebra.joint_size(algebra.polynomial({n: 1.0, **out})) == pytest.approx(1)
+    assert algebra.joint_size(algebra.enclosure({n: 1.0, **out})) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 3])
@@ -73,7 +73,7 @@ def test_squares_reach_zero_inside_a_cell(monkeypatch, pieces):
     x = algebra.variable()
     algebra.add_times(once := {}, {0: 1.0}, 1.0, x)
     algebra.add_times(terms := {0: 2.0}, once, -1.0, x)
-    assert algebra.joint_size(algebra.polynomial(terms)) == pytest.approx(2)
+    assert algebra.joint_size(algebra.enclosure(terms)) == pytest.approx(2)
 
 
 def test_noises_are_not_all_largest_at_one_place():
@@ -83,7 +83,7 @@ def test_noises_are_not_all_largest_at_one_place():
     algebra.add_times(terms, {n: 1.0}, 1.0, x)
     algebra.add_times(terms, {m: 1.0}, -1.0, x)
     # (1 + x)·n + (1 - x)·m is at most 2; noise by noise it would be 4.
-    assert 2 <= algebra.joint_size(algebra.polynomial(terms)) <= 2.25 + 1e-9
+    assert 2 <= algebra.joint_size(algebra.enclosure(terms)) <= 2.25 + 1e-9
 
 
 def test_sums_lose_no_more_than_they_say():
@@ -91,13 +91,13 @@ def test_sums_lose_no_more_than_they_say():
         rng = random.Random(seed)
         algebra = Algebra()
         variables, noises = [algebra.variable() for _ in range(2)], [algebra.noise()]
-        total, exact, meaning = Polynomial({}), {}, {}
+        total, exact, meaning = Enclosure({}), {}, {}
         for _ in range(60):
             terms, known = random_terms(rng, algebra, variables, noises, 4)
             terms = {key: c * 2.0 ** rng.randint(-30, 30) for key, c in terms.items()}
             meaning |= known
             sign = rng.choice((1, -1))
-            total.add(algebra.polynomial(terms), sign, algebra.squares)
+            total.add(algebra.enclosure(terms), sign, algebra.squares)
             for key, c in terms.items():
                 exact[key] = exact.get(key, Fraction(0)) + sign * Fraction(c)
         lost = sum(abs(c - Fraction(total.terms.get(key, 0))) for key, c in exact.items())
@@ -111,18 +111,18 @@ def test_what_cancels_is_gone():
     algebra = Algebra()
     x = algebra.variable()
     algebra.add_times(terms := {}, {0: 0.1}, 0.3, x)
-    polynomial = algebra.polynomial(terms)
-    total = Polynomial({})
-    total.add(polynomial, 1, algebra.squares)
-    total.add(polynomial, -1, algebra.squares)
+    enclosure = algebra.enclosure(terms)
+    total = Enclosure({})
+    total.add(enclosure, 1, algebra.squares)
+    total.add(enclosure, -1, algebra.squares)
     assert total.terms == {}
     assert total.size() < 1e-15
 
 
-def test_folded_encloses():
+def test_collapsed_encloses():
     algebra = Algebra()
     for low, high in ((-1.0, 3.0), (0.1, 0.3), (2.0, 2.0), (0.0, 0.0)):
         for noise in (False, True):
-            least, most = algebra.folded(low, high, noise).range()
+            least, most = algebra.collapsed(low, high, noise).range()
             assert least <= low <= high <= most
             assert most - least <= (high - low) * (1 + 1e-9) + 1e-12

@@ -13,11 +13,13 @@ from skinny.model.formula.formula import (
     constant,
     evaluate,
     facts,
+    formula_text,
     postorder,
     product,
     total,
     variables,
 )
+from skinny.model.formula.parse import parse_formula
 from skinny.model.rings import Boolean, Exact, Modular
 
 NAMES = ("x", "y", "z")
@@ -236,3 +238,42 @@ def test_deep_chains_need_no_recursion():
         expected = (expected * 5 + 3) % 65536
     assert int(evaluate(node, lanes, ring)[0]) == expected
     assert facts(node).depth == 200_000
+
+
+@given(TREES, st.lists(st.fractions(-3, 3, max_denominator=4), min_size=3, max_size=3))
+def test_what_is_printed_means_the_formula(tree, values):
+    point = dict(zip(NAMES, values, strict=True))
+    text = formula_text(build(tree), 100_000)
+    (read,) = parse_formula(text).values()
+    given_values = {name: np.array([value], dtype=object) for name, value in point.items()}
+    assert evaluate(read, given_values, Exact())[0] == ref_value(tree, point)
+
+
+def test_formulas_print_themselves():
+    a, b, c = variables("a b c")
+    for formula, text in (
+        ((a + 2 * b) ** 3 - 3 * c / 4, "(a + 2*b)^3 - 1/4*3*c"),
+        (a - (b - c), "a - (b - c)"),
+        (-a * -b, "(-a)*(-b)"),
+        (-(a**2), "-a^2"),
+        ((-a) ** 2, "(-a)^2"),
+        ((a**2) ** 3, "(a^2)^3"),
+        (a + (-3), "a + (-3)"),
+        (constant(Fraction(3, 4)) ** 2, "(3/4)^2"),
+        (constant(10**5000) * a, "…*a"),
+    ):
+        assert repr(formula) == str(formula) == text
+
+
+def test_huge_formulas_are_cut():
+    (a,) = variables("a")
+    chain = a
+    for _ in range(100_000):
+        chain = chain * a + a
+    for huge in (chain, total([a] * 100_000), product([a] * 100_000)):
+        assert len(repr(huge)) == 202
+        assert repr(huge).endswith(" …")
+    shared = a + 1
+    for _ in range(200):
+        shared = shared * shared
+    assert len(repr(shared)) == 202

@@ -1,4 +1,4 @@
-"""What a board says of itself is believed only if it makes sense."""
+"""The description of a board is believed only if it makes sense."""
 
 import pytest
 from hypothesis import given

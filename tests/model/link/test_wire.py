@@ -1,4 +1,4 @@
-"""Frames survive no damage unnoticed; what a board says of itself can be read back."""
+"""No damage of a frame goes unnoticed, and the description of a board can be read back."""
 
 import zlib
 

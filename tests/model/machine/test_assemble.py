@@ -237,7 +237,7 @@ def test_as_many_words_as_the_program_counts_cycles(random_program, seed):
     assert (np.isin(op, [1, 2, 3])).sum() == len(program)
     assert (np.isin(op, [4, 5])).sum() == program.attends()
     assert (op == Op.EMIT).sum() == len(program.outputs)
-    assert len(image) == program.cycles + len(program.outputs)
+    assert len(image) == program.words + len(program.outputs)
 
 
 def test_image_holds_weights_start_and_settings():

@@ -1,4 +1,4 @@
-"""The cycle model: values against the golden run, cycles against a schedule worked out by hand."""
+"""The cycle model: values against the golden run, cycles against a timetable worked out by hand."""
 
 from time import process_time
 
@@ -13,8 +13,8 @@ from skinny.model.machine.cycles import (
     results,
     retire_delay,
     retirements,
-    schedule,
     start_cycle,
+    timetable,
 )
 from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.program import Columns, Input, Output, Program
@@ -70,7 +70,7 @@ def test_a_batch_cycle_by_cycle():
     vectors = np.array([[5], [6], [7]], dtype=np.uint64)
     sizes = batch_sizes(3, 2)
     assert sizes == [2, 1]
-    plan = schedule(image, sizes)
+    plan = timetable(image, sizes)
     assert plan.accepted.tolist() == [0, 1, 2]
     assert plan.starts.tolist() == [3, 7]
     ran = execute(image, vectors)
@@ -98,10 +98,10 @@ def test_a_batch_cycle_by_cycle():
 
 def test_busy_falls_between_batches_that_come_late():
     # Words in cycles 0, 1, 12, 13: batches start in 3 and 15, an instruction is the last of its batch 3 + 6 cycles on.
-    plan = schedule(two_words(threads=2), [2, 2], gaps=[0, 0, 10, 0])
+    plan = timetable(two_words(threads=2), [2, 2], gaps=[0, 0, 10, 0])
     assert plan.busy.tolist() == [3, 13, 15, 25]
     # A batch that starts when the one before has just retired leaves no gap.
-    plan = schedule(two_words(threads=2), [2, 2], gaps=[0, 0, 8, 0])
+    plan = timetable(two_words(threads=2), [2, 2], gaps=[0, 0, 8, 0])
     assert (plan.starts.tolist(), plan.busy.tolist()) == ([3, 13], [3, 23])
 
 
@@ -119,14 +119,14 @@ def test_busy_falls_between_batches_that_come_late():
 )
 def test_no_batch_starts_while_something_is_offered_at_load(pauses, loaded, starts):
     """Worked out by hand from docs/isa.md, two batches as above."""
-    plan = schedule(two_words(threads=2), [2, 2], pauses=pauses)
+    plan = timetable(two_words(threads=2), [2, 2], pauses=pauses)
     assert (plan.loaded.tolist(), plan.starts.tolist()) == (loaded, starts)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4, 16])
 def test_the_constant(threads):
     image = two_words(threads)
-    plan = schedule(image, [threads], begin=100)
+    plan = timetable(image, [threads], begin=100)
     assert retire_delay(image.config) == threads + 4
     assert overhead(image.config) == threads + 8
     assert plan.valid[-1] - plan.accepted[-1] == len(image) * threads + threads + 8
@@ -134,14 +134,14 @@ def test_the_constant(threads):
 
 def test_batches_follow_without_a_gap_until_inputs_or_room_are_missing():
     image = two_words(threads=4)
-    assert np.diff(schedule(image, [4] * 10).starts).tolist() == [8] * 9
+    assert np.diff(timetable(image, [4] * 10).starts).tolist() == [8] * 9
     # A sink that holds the first result for 100 cycles: seven batches fit the counter, the eighth waits for the first.
-    plan = schedule(image, [4] * 10, stalls=[100] + [0] * 39)
+    plan = timetable(image, [4] * 10, stalls=[100] + [0] * 39)
     assert image.batches == 7
     assert np.diff(plan.starts).tolist()[:6] == [8] * 6
     assert plan.starts[7] == plan.taken[3] + 3
     # A slow source: a batch starts two cycles after its last word.
-    plan = schedule(image, [4] * 3, gaps=[9] * 12)
+    plan = timetable(image, [4] * 3, gaps=[9] * 12)
     assert plan.starts.tolist() == (plan.accepted[3::4] + 2).tolist()
 
 
@@ -198,7 +198,7 @@ def test_a_hundred_thousand_cycles_take_no_time():
     image = assemble(program, config)
     vectors = np.arange(200, dtype=np.uint64)[:, None]
     before = process_time()
-    plan = schedule(image, [4] * 50)
+    plan = timetable(image, [4] * 50)
     retired = retirements(image, execute(image, vectors), plan.starts, [4] * 50)
     assert len(retired.cycle) == 501 * 200
     assert process_time() - before < 1

@@ -1,4 +1,5 @@
-"""Parallel equals sequential over every ring; in fixed point it equals the fold and is within the stated distance."""
+"""Parallel equals sequential over every ring; in fixed point it is what the lanes combine to, within the stated
+distance."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skinny.model.parallel.combine import distance, run_image, run_lanes
-from skinny.model.parallel.segments import fit_lanes
+from skinny.model.parallel.combine import distance, run_lanes
+from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.program import Input, Linear, Weight
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import run, trace
@@ -29,7 +30,7 @@ def test_parallel_is_sequential(random_program, ring, width, length, lanes, seed
     rng = np.random.default_rng(seed)
     largest = 1 if ring.bits < 3 else 3
     program = random_program(rng, width, length, largest=largest, restarts=bool(seed % 2))
-    image = fit_lanes(program, ring, lanes, threads=width)
+    image = build_image(program, ring, ImageOptions(lanes=lanes, threads=width))
     elements = elements_of(rng, ring, (70, len(program.inputs)))
     assert np.array_equal(run_lanes(image, elements), run(program, ring, elements).outputs)
 
@@ -44,7 +45,7 @@ def wrapped(ring, a):
     return (a + (1 << ring.bits - 1)) % (1 << ring.bits) - (1 << ring.bits - 1)
 
 
-def plain_fold(image, x):
+def plain_combination(image, x):
     """The engine's outputs for one inference, in plain integers: lane 0 from the start vector, then the matrix of each
     lane, row by row, and vector times matrix."""
     ring, program = image.config.ring, image.program
@@ -82,12 +83,12 @@ def plain_fold(image, x):
 @given(
     st.sampled_from([(16, 8), (32, 20), (6, 3), (12, 0)]), st.integers(3, 5), st.integers(2, 5), st.integers(0, 2**32)
 )
-def test_fixed_point_is_the_fold(random_program, form, width, lanes, seed):
+def test_fixed_point_is_the_combination(random_program, form, width, lanes, seed):
     ring, rng = FixedPoint(*form), np.random.default_rng(seed)
     program = random_program(rng, width, 25, largest=2, denominators=(1, 2, 3))
-    image = fit_lanes(program, ring, lanes, threads=width)
+    image = build_image(program, ring, ImageOptions(lanes=lanes, threads=width))
     elements = elements_of(rng, ring, (3, len(program.inputs)))
-    assert run_lanes(image, elements).tolist() == [plain_fold(image, x) for x in elements]
+    assert run_lanes(image, elements).tolist() == [plain_combination(image, x) for x in elements]
 
 
 def exceeds(program, ring, elements):
@@ -104,7 +105,7 @@ def small_case(random_program, seed):
     width = int(rng.integers(3, 6))
     while True:
         program = random_program(rng, width, int(rng.integers(5, 60)), 2, (2, 3, 4), restarts=True)
-        image = fit_lanes(program, ring, int(rng.integers(2, 6)), threads=width)
+        image = build_image(program, ring, ImageOptions(lanes=int(rng.integers(2, 6)), threads=width))
         elements = rng.integers(-(1 << ring.frac), (1 << ring.frac) + 1, (20, len(program.inputs)))
         if not any(exceeds(part, ring, elements) for lane in image.lanes for part in [lane.program, program]):
             return image, elements
@@ -131,34 +132,34 @@ def test_distance_is_not_idle(random_program):
 
 def test_distance_over_a_true_ring_is_zero(random_program):
     program = random_program(np.random.default_rng(1))
-    image = fit_lanes(program, Modular(16), 2)
+    image = build_image(program, Modular(16), ImageOptions(lanes=2))
     assert not distance(image, np.zeros((4, len(program.inputs)), dtype=np.int64)).any()
 
 
 def test_formats_without_one(random_program):
-    # Unit vectors hold minus one there, and the fold subtracts.
+    # Unit vectors hold minus one there, and the combiner subtracts.
     rng = np.random.default_rng(3)
     ring = FixedPoint(16, 15)
     for lanes in (2, 4):
         program = random_program(rng, 3, 20)
         weights = tuple(Fraction(int(n), 64) for n in rng.integers(-9, 10, len(program.weights)))
         program = replace(program, start=(0, -1, 0), weights=weights)
-        image = fit_lanes(program, ring, lanes, threads=3)
+        image = build_image(program, ring, ImageOptions(lanes=lanes, threads=3))
         elements = rng.integers(-4000, 4000, (9, len(program.inputs)))
-        assert run_lanes(image, elements).tolist() == [plain_fold(image, x) for x in elements]
+        assert run_lanes(image, elements).tolist() == [plain_combination(image, x) for x in elements]
 
 
-def test_run_image_of_a_core(random_program):
+def test_golden_run_of_a_core(random_program):
     program = random_program(np.random.default_rng(2))
-    image = fit_lanes(program, Modular(16))
+    image = build_image(program, Modular(16), ImageOptions())
     elements = np.ones((3, len(program.inputs)), dtype=np.int64)
-    assert np.array_equal(run_image(image, elements), run(program, Modular(16), elements).outputs)
+    assert np.array_equal(image.golden(elements), run(program, Modular(16), elements).outputs)
 
 
 def test_an_order_that_is_not_the_programs_is_noticed(random_program):
-    # The checks above can fail: the same lanes folded in another order give another result.
+    # The checks above can fail: the same lanes combined in another order give another result.
     program = random_program(np.random.default_rng(7), 3, 40)
-    image = fit_lanes(program, Modular(16), 4, threads=3)
+    image = build_image(program, Modular(16), ImageOptions(lanes=4, threads=3))
     elements = elements_of(np.random.default_rng(1), Modular(16), (20, len(program.inputs)))
     first, a, b, last = image.lanes
     swapped = replace(image, lanes=(first, b, a, last))

@@ -8,7 +8,8 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.isa import CoreConfig, Op, Space
-from skinny.model.parallel.segments import EngineConfig, assemble_lanes, cut, fit_lanes
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.parallel.segments import EngineConfig, assemble_lanes, cut
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint, Modular
 
@@ -86,7 +87,7 @@ def test_code_after_the_last_output_is_left_out():
 
 
 def test_more_lanes_than_instructions():
-    image = fit_lanes(program_of(PLAIN, [0]), RING, 5)
+    image = build_image(program_of(PLAIN, [0]), RING, ImageOptions(lanes=5))
     assert [len(lane) for lane in image.lanes][:3] == [3, 3, 3]
     assert sum(len(lane.program) for lane in image.lanes) == 1
     assert image.sent == (0, 0, 0, 0, 1)
@@ -94,23 +95,23 @@ def test_more_lanes_than_instructions():
 
 def test_outputs_belong_to_the_lane_that_has_them():
     outputs = [Output("a", 0, 0), Output("b", 1, 10), Output("c", 2, 11, True), Output("d", 2, 20), Output("e", 0, 20)]
-    image = fit_lanes(program_of(PLAIN, [0] * 20, outputs), RING, 2)
+    image = build_image(program_of(PLAIN, [0] * 20, outputs), RING, ImageOptions(lanes=2))
     first, second = image.lanes
     assert len(first.program) == 10
     assert first.outputs == ("a", "b", "(R0)", "(R1)", "(R2)")
     assert second.outputs == ("c", "d", "e")
-    assert (image.sent, image.folded) == ((2, 3), (0, 1))
+    assert (image.sent, image.combined) == ((2, 3), (0, 1))
 
 
 def test_lanes_of_a_narrow_program_have_all_registers():
     program = Program(2, ("a",), (), (Input(0),), Columns.of([0] * 9, [1] * 9, [1] * 9, [0] * 9), (Output("y", 0, 9),))
-    image = fit_lanes(program, RING, 2)
+    image = build_image(program, RING, ImageOptions(lanes=2))
     assert image.config.width == 3
     assert image.lanes[0].outputs == ("(R0)", "(R1)", "(R2)")
 
 
-def test_load_words_name_lane_and_fold():
-    image = fit_lanes(program_of(PLAIN, [0] * 20), RING, 2, depth=64)
+def test_load_words_name_lane_and_combiner():
+    image = build_image(program_of(PLAIN, [0] * 20), RING, ImageOptions(lanes=2, depth=64))
     bits = image.hardware.lane_bits
     loads = list(image.loads())
     assert {item.address >> bits for item in loads} == {0, 1, 2}
@@ -119,21 +120,21 @@ def test_load_words_name_lane_and_fold():
             item._replace(address=item.address & (1 << bits) - 1) for item in loads if item.address >> bits == number
         ]
         assert mine == list(lane.loads())
-    fold = [(item.space, item.address & (1 << bits) - 1, item.data) for item in loads if item.address >> bits == 2]
-    # Batches, then outputs and folded columns of each lane.
-    assert fold == [(Space.SETTINGS, n, value) for n, value in enumerate([7, 0, 0, 1, 1])]
+    combiner = [(item.space, item.address & (1 << bits) - 1, item.data) for item in loads if item.address >> bits == 2]
+    # Batches, then outputs and combined columns of each lane.
+    assert combiner == [(Space.SETTINGS, n, value) for n, value in enumerate([7, 0, 0, 1, 1])]
     assert all(item.address < 1 << image.hardware.address_bits for item in loads)
     assert all(item.data < 1 << image.hardware.load_bits for item in loads)
 
 
 def test_listing_shows_all_lanes():
-    text = fit_lanes(program_of(PLAIN, [0] * 20), RING, 3).listing()
+    text = build_image(program_of(PLAIN, [0] * 20), RING, ImageOptions(lanes=3)).listing()
     assert [line for line in text.splitlines() if line.startswith("lane")] == ["lane 0", "lane 1", "lane 2"]
     assert text.count("emit") == 3 + 3 + 1
 
 
 def test_one_lane_is_a_core():
-    image = fit_lanes(program_of(PLAIN, [0] * 5), RING, 1, threads=2)
+    image = build_image(program_of(PLAIN, [0] * 5), RING, ImageOptions(threads=2))
     assert isinstance(image, Image)
     assert (image.hardware, image.lanes, image.batch, image.emits) == (image.config, (image,), 2, 1)
 
@@ -161,7 +162,10 @@ def core(**given):
     ("make", "message"),
     [
         (lambda: EngineConfig(core(), 17), "the number of lanes must be 1 to 16, not 17"),
-        (lambda: fit_lanes(program_of(PLAIN, [0]), RING, 0), "the number of lanes must be 1 to 16, not 0"),
+        (
+            lambda: build_image(program_of(PLAIN, [0]), RING, ImageOptions(lanes=0)),
+            "the number of lanes must be 1 to 16, not 0",
+        ),
         (lambda: EngineConfig(core(check=True), 2), "a lane cannot check: its registers do not begin with the start"),
         (
             lambda: EngineConfig(core(threads=3, width=4), 2),
@@ -187,5 +191,5 @@ def test_bad_arguments(make, message):
 
 
 def test_no_lane_may_check():
-    image = fit_lanes(program_of(PLAIN, [0] * 20), RING, 2)
+    image = build_image(program_of(PLAIN, [0] * 20), RING, ImageOptions(lanes=2))
     assert image.config.malformed([image.config.encode(Op.CHECK)]).all()

@@ -279,7 +279,7 @@ def test_attention_is_built_anew_or_changed_by_single_terms():
         }
     )
     assert program.attends() == 1 + 0 + 1 + 2 + 0 + 1
-    assert program.cycles == length + 5
+    assert program.words == length + 5
     assert sum(piece.attends() for piece in program.segments(1)) == 5
     assert Program(**PLAIN | {"code": code(form=[0, 1])}).attends() == 0
 
@@ -288,3 +288,10 @@ def test_a_term_listed_twice_takes_two_steps():
     once, twice = Linear(((0, 0), (1, 1), (2, 2))), Linear(((0, 0), (0, 0), (1, 1), (2, 2)))
     assert attention_cost(None, twice) == 4
     assert attention_cost(twice, once) == attention_cost(once, twice) == 1
+
+
+def test_an_input_and_a_weight_of_one_number_are_two_scalars():
+    assert Input(0) != Weight(0)
+    plain = Program(2, ("a", "b"), (Fraction(2),), (Input(0), Weight(0)), Columns.empty(), (Output("y", 0, 0),))
+    assert replace(plain, forms=(Weight(0), Input(0))) != plain
+    assert Program.concatenate([plain]).forms == (Input(0), Weight(0))

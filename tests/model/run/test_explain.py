@@ -67,7 +67,7 @@ def ref_line(polynomial, a, b):
     """Share of each input: the integral over the line of its partial derivative, a monomial after the other."""
 
     def integral(factors):
-        """Of a product of straight lines (value at 0, slope) from 0 to 1."""
+        """The integral from 0 to 1 of a product of straight lines, each given as (value at 0, slope)."""
         total = [Fraction(1)]
         for value, slope in factors:
             total = [value * c + slope * d for c, d in zip([*total, 0], [0, *total], strict=True)]
@@ -190,7 +190,7 @@ def test_for_multilinear_formulas_the_line_is_the_mean_over_all_orders(coefficie
     "text", ["(a + 2*b)^3 - 3/4*c*a", "a*b*c*a*b + c^4", "(a*b + c)*(b*c + a)*(c*a + b) - a*b*c*(1 + a*b*c)"]
 )
 def test_shares_do_not_depend_on_the_program(text):
-    kinds = [(("search",), "clean", 3), (("search",), "in-place", 3), (("search", "fold"), "clean", 4)]
+    kinds = [(("search",), "clean", 3), (("search",), "in-place", 3), (("search", "prune"), "clean", 4)]
     programs = [
         compile_formula(parse_formula(text), without=without, contract=contract, width=width).program
         for without, contract, width in kinds

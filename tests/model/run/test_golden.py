@@ -10,7 +10,7 @@ from skinny.model.program.program import Columns, Input, Linear, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run import golden
 from skinny.model.run.golden import matrices, product, run, scalars, trace, trace_chunks, tree_product
-from skinny.scripts.bench_golden import bench_golden
+from skinny.scripts.bench.golden import bench_golden
 
 TRUE_RINGS = [
     Modular(1),

@@ -103,7 +103,7 @@ class Model:
             self.code[address] = self.decode(data)
 
     def run(self, vector):
-        """What each word of the program does for ``vector``: op, dst, value, fault as they retire; then whether it
+        """The effect of each word of the program for ``vector``: op, dst, value, fault as they retire; then whether it
         sends a word, with ``neg``, and the fault of the run so far."""
         _, weights, start, settings = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply

@@ -293,9 +293,3 @@ def test_the_traffic_meets_everything():
         }
         met.update({name: int(cycles.sum()) for name, cycles in events.items()})
     assert {name: count for name, count in met.items() if count < 20} == {}
-
-
-def test_rows_must_have_all_pins():
-    player = Player(config_of(CORES[-1]))
-    with pytest.raises(ValueError, match=r"rows must have 9 columns, not the shape \(4, 8\)"):
-        player.play(np.zeros((4, 8), dtype=np.uint64))

@@ -7,12 +7,13 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.text import loads
-from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.model.rings import FixedPoint, Modular, PrimeField
 from skinny.sim.fpga.devices import DEVICES
-from skinny.sim.fpga.estimate import Shape, estimate, estimate_report, paths, read_table, weigh
-from skinny.sim.fpga.fit import GUESS, fit_period, shape_of, solve, summary
+from skinny.sim.fpga.estimate import estimate, estimate_report, read_table
+from skinny.sim.fpga.fit import shape_of, summary
 from skinny.sim.fpga.report import Design
-from skinny.sim.fpga.samples import fitting_set, held_out_set, measure
+from skinny.sim.fpga.samples import held_out_set, measure
+from skinny.sim.fpga.terms import Shape
 
 PROGRAM = "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
 
@@ -32,20 +33,6 @@ def test_within_15_percent_of_what_synthesis_gave_for_20_designs():
     assert max(statistics.median(off) for off in errors.values()) < 0.05
     worst, _ = summary(table["held_out"])
     assert table["worst"] == worst
-
-
-def test_designs_that_are_judged_were_not_fitted_and_differ():
-    fitted, judged = ([(shape_of(d)) for d in designs] for designs in (fitting_set(), held_out_set()))
-    assert not set(judged) & set(fitted)
-    assert {shape.device.name for shape in judged} == set(DEVICES)
-    assert {type(shape.config.ring) for shape in judged} == {Modular, FixedPoint, PrimeField, Boolean}
-    assert {shape.config.threads for shape in judged} == set(range(1, 7))
-    assert {shape.config.width for shape in judged} == {3, 4, 5}
-    for name in ("attention", "check"):
-        assert {getattr(shape.config, name) for shape in judged} == {False, True}
-    assert {shape.rom for shape in judged} == {False, True}
-    assert min(shape.config.bits for shape in judged) == 8
-    assert max(shape.config.bits for shape in judged) == 32
 
 
 def test_within_15_percent_of_a_synthesis_here_and_now(up5k):
@@ -89,35 +76,3 @@ def test_outside_the_domain():
         InputError, match=r"^the core does not fit up5k: it needs about 1\d,\d{3} cells, there are 5,280$"
     ):
         estimate_report(image, DEVICES["up5k"], "generic", rom=False)
-
-
-def test_fit_finds_the_coefficients_that_made_the_figures():
-    rows = [{"a": 1, "b": n, "c": n * n} for n in range(1, 12)]
-    measured = [100 + 20 * row["b"] + 3 * row["c"] for row in rows]
-    found = solve(rows, measured, 0.02, {"a": 50, "b": 10, "c": 6})
-    assert found == pytest.approx({"a": 100, "b": 20, "c": 3}, rel=0.1)
-    # What cannot be negative is zero instead.
-    falling = [200 - 5 * row["b"] for row in rows]
-    assert solve(rows, falling, 0.02, {"a": 50, "b": 10, "c": 0.5})["b"] == 0
-    assert solve(rows, falling, 0.02, {"a": 50, "b": -10, "c": 0.5})["b"] < -3
-
-
-def test_fit_finds_the_slowest_paths():
-    # Delays that are far from the guesses, so that other paths decide than those the guesses say.
-    guess = GUESS["period"]["up5k"]
-    delays = guess | {"control": 22.0, "sum": 4.0, "sum, bit": 0.6, "select": 9.0}
-
-    def slowest(weights, shape):
-        return max(paths(shape), key=lambda name: weigh(weights, paths(shape)[name]))
-
-    shapes = [
-        Shape(CoreConfig(FixedPoint(bits, bits // 2), threads=threads), DEVICES["up5k"], "generic", False)
-        for bits in range(8, 33, 3)
-        for threads in range(1, 6)
-    ]
-    assert {slowest(delays, shape) for shape in shapes} == {"control", "sum", "sum and write", "the whole instruction"}
-    assert sum(slowest(delays, shape) != slowest(guess, shape) for shape in shapes) > 10
-    real = [weigh(delays, paths(shape)[slowest(delays, shape)]) for shape in shapes]
-    weights = fit_period([(paths(shape), period) for shape, period in zip(shapes, real, strict=True)], guess)
-    for shape, period in zip(shapes, real, strict=True):
-        assert weigh(weights, paths(shape)[slowest(weights, shape)]) == pytest.approx(period, rel=0.1)

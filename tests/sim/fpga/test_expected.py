@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.fpga.devices import DEVICES, find_device
+from skinny.sim.fpga.devices import DEVICES
 from skinny.sim.fpga.expected import expected_cells
 
 PROGRAM = "skinny 1\nwidth 3\ninputs a\nR2 += a*R1\nR0 += a*R2\nemit y = R0\nend\n"
@@ -91,8 +90,3 @@ def test_a_rom_may_have_constant_bits():
     config = CoreConfig(FixedPoint(16, 8))
     rom = assemble(loads(text), config)
     assert expected_cells(config, DEVICES["up5k"], rom=rom).block_ram == range(1 + 1 + 2 + 2, 12)
-
-
-def test_unknown_device():
-    with pytest.raises(InputError, match=r"^unknown device 'up4k': there are up5k, hx8k, ecp5-25k, ecp5-85k$"):
-        find_device("up4k")

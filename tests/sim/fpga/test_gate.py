@@ -7,11 +7,11 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim import build
-from skinny.sim.check.bench import run_bench
 from skinny.sim.fpga.devices import DEVICES
 from skinny.sim.fpga.expected import expected_cells
-from skinny.sim.fpga.gate import expect_gate_level, gate_bench, gate_netlist, simulate_netlist
+from skinny.sim.fpga.gate import expect_gate_level, gate_netlist, gate_testbench, simulate_netlist
 from skinny.sim.fpga.synth import Netlist
+from skinny.sim.simulators.cocotb_runner import run_testbench
 
 SMALL = {"depth": 32, "inputs": 4, "weights": 6}
 #: Every ring that has hardware, with multiplier block and without; the last has its program inside. The first is the
@@ -35,8 +35,10 @@ def netlist_of(name, config, image=None):
 def test_the_netlist_passes_the_bench_of_the_core(make_image, make_vectors, rng, device, config):
     images = [make_image(rng, config, length, outputs=2, inputs=inputs) for length, inputs in ((5, 2), (9, 4))]
     job = [(image, make_vectors(rng, image, 2 * config.threads + 1)) for image in images]
-    run_bench(
-        gate_bench(netlist_of(device, config)), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"]
+    run_testbench(
+        gate_testbench(netlist_of(device, config)),
+        job,
+        ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"],
     )
 
 

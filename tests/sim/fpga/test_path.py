@@ -37,7 +37,7 @@ def report(*steps):
         ("core.sequencer.tag.thread_TRELLIS_FF_Q_1", "register tag.thread of the sequencer"),
         ("core.waiting_SB_DFFESR_Q_D_SB_LUT4_O_LC", "register waiting of the core"),
         ("core.datapath.arithmetic.m1_0_product_SB_DFF_Q_4", "register m1_0_product of the multiply-add unit"),
-        ("folded_SB_DFF_Q_3_D_SB_LUT4_O_LC", "the harness"),
+        ("folded_SB_DFF_Q_3_D_SB_LUT4_O_LC", "the scan wrapper"),
     ],
 )
 def test_places(cell, words):

@@ -7,7 +7,7 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.sim.fpga import place as module
 from skinny.sim.fpga.devices import DEVICES
-from skinny.sim.fpga.place import pack, place, place_seed
+from skinny.sim.fpga.place import is_full, pack, place, place_seed
 from skinny.sim.fpga.synth import synthesise
 from skinny.sim.fpga.tools import Done
 
@@ -105,16 +105,15 @@ def test_routed_once_more_where_the_aim_is_near(small, monkeypatch, first, secon
 
 
 @pytest.mark.parametrize(
-    ("device", "blocks", "bits", "threads", "counts"),
+    ("log", "full"),
     [
-        ("up5k", 1, 16, 4, 50),  # registers inside the block; the data sheet's limit
-        ("up5k", 1, 16, 2, 1000 / (16 + 9.05)),  # no registers before it
-        ("up5k", 4, 17, 4, 1000 / (16 + 9.05)),  # several, with adders behind them
-        ("up5k", 0, 8, 1, 62.5),  # no block at all
-        ("hx8k", 0, 32, 1, 62.5),
-        ("ecp5-25k", 4, 32, 1, 62.5),  # nextpnr knows these blocks
+        ("ERROR: Unable to place cell 'x', no BELs remaining of type ICESTORM_RAM\n", True),
+        ("ERROR: Unable to find a placement location for cell 'd'\n", True),
+        ("ERROR: failed to place: not enough TRELLIS_COMB\n", True),
+        ("ERROR: cell type MULT18X18D: no BELs remaining\n", True),
+        ("ERROR: Routing failed.\n", False),
+        ("Info: Max frequency for clock 'clk': 33.3 MHz\n", False),
     ],
 )
-def test_what_counts_where_nextpnr_knows_no_timing(device, blocks, bits, threads, counts):
-    found = DEVICES[device].usable(62.5, blocks=blocks, bits=bits, threads=threads)
-    assert found == pytest.approx(counts)
+def test_a_full_device_is_known_by_the_log(log, full):
+    assert is_full(log) is full

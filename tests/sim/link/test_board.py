@@ -28,8 +28,8 @@ from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig, Op, Space
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 from skinny.model.run import golden
-from skinny.sim.check.check import random_elements
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.stimulus import random_elements
 from skinny.sim.link.board import SimulatedBoard
 
 SIZES = {"depth": 64, "inputs": 5, "weights": 6}
@@ -376,13 +376,13 @@ def test_a_request_that_comes_twice_does_nothing_twice(board, rng):
     for _ in range(3):
         reply = talk.ask(Kind.EXCHANGE, payload, **fields)
         assert (reply.accepted, reply.payload) == (8, expected)
-    # What was taken is gone, what was not is there as often as it is asked for.
+    # Results that were taken are gone, others are there as often as they are asked for.
     fields |= {"position": 8, "taken": 3, "start": 3, "count": 5}
     for _ in range(2):
         assert talk.ask(Kind.EXCHANGE, **fields).payload == expected[6:]
     fields |= {"start": 2, "count": 1}
     assert talk.ask(Kind.EXCHANGE, **fields).payload == b""
-    # Of results that do not come, those that are there.
+    # Some results do not come; those that are there are given.
     fields |= {"start": 6, "count": 9}
     assert talk.ask(Kind.EXCHANGE, **fields).payload == expected[12:]
 

@@ -13,10 +13,12 @@ from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
-from skinny.sim.check.bench import Load, Reset, Run
-from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_stimulus, utilisation
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect, outputs, utilisation
 from skinny.sim.check.scenarios import load_steps, reset_steps
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
 
 EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -210,7 +212,7 @@ def test_fault_falls_with_a_load_and_with_reset(bulk, make_image, make_vectors, 
 
 
 def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs):
-    # Of every ring, with and without the guard; reset and loading in between.
+    # Cores of every ring, with and without the guard; reset and loading in between.
     for config, number in itertools.product((each for each in configs if each.check), range(4)):
         core = bulk(config)
         if number % 2:
@@ -234,7 +236,11 @@ def test_a_reset_in_any_cycle(bulk, make_image, make_vectors, rng, configs):
         image = make_image(rng, config, 12)
         stimuli = [random_stimulus(rng, image, make_vectors(rng, image, 8), 0.2, 0.2, 0.2) for _ in range(2)]
         for cycles in range(0, 80, 2):
-            list(bulk(config).do([Load(image), Run(stimuli[0], cycles), Reset(), Run(stimuli[1])]))
+            list(
+                bulk(config).do(
+                    [LoadImage(image), RunStimulus(stimuli[0], cycles), ResetCore(), RunStimulus(stimuli[1])]
+                )
+            )
 
 
 def test_what_is_cut_off_is_not_seen(bulk, make_image, make_vectors, rng, main_config):
@@ -258,7 +264,8 @@ def test_what_is_cut_off_is_not_seen(bulk, make_image, make_vectors, rng, main_c
 
 def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_config):
     # A flip is noticed unless it hits a value that is replaced before anyone reads it; then nothing else changes.
-    core = BulkCore(main_config, public=True)
+    core = BulkCore(main_config, exposed=True)
+    numbers = {element.name.strip(): number for number, element in enumerate(core.state.elements)}
     image = make_image(rng, main_config, 6, self_check=True)
     core.load(image)
     stimulus = Stimulus.steady(image, make_vectors(rng, image, 4))
@@ -267,7 +274,8 @@ def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_confi
     noticed = 0
     for _ in range(300):
         register = f"r{rng.integers(3)}_{rng.integers(4)}"
-        core.flip(register, int(rng.integers(16)), int(rng.integers(first, expected.cycles - 4 * 4)))
+        cycle = int(rng.integers(first, expected.cycles - 4 * 4))
+        core.flip(numbers[register], 0, int(rng.integers(16)), cycle)
         record = core.run(stimulus)
         if record.fault >= 0:
             noticed += 1
@@ -278,7 +286,30 @@ def test_a_flipped_register_bit_raises(rng, make_image, make_vectors, main_confi
     assert first_divergence(stimulus, expected, core.run(stimulus)) is None
 
 
-def test_no_such_register(main_config):
-    core = BulkCore(main_config, public=True)
-    with pytest.raises(KeyError, match="there is no register 'r9_9' in"):
-        core.flip("r9_9", 0, 0)
+@pytest.mark.parametrize(
+    ("scope", "register"),
+    [(".guard", "word_parity"), (".datapath.echo", "different"), (".results.memory", "data")],
+)
+def test_the_guard_marks_all_that_comes_after_a_finding(rng, make_image, make_vectors, main_config, scope, register):
+    # What is found lasts a cycle; the mark stays, over batches and runs, until something is loaded.
+    config = dataclasses.replace(main_config, check=True, guard=True)
+    core = BulkCore(config, exposed=True)
+    (number,) = (
+        n
+        for n, element in enumerate(core.state.elements)
+        if element.scope.endswith(scope) and element.name.strip() == register
+    )
+    image = make_image(rng, config, 6, self_check=True)
+    core.load(image)
+    stimulus = Stimulus.steady(image, make_vectors(rng, image, 16))
+    results = expect(stimulus).results
+    # The first word of the second batch, when it leaves; three cycles before, when it retires, it is compared.
+    place = len(results) // 4
+    cycle = int(results["valid"][place])
+    core.flip(number, 0, 0, cycle - 2 if scope == ".datapath.echo" else cycle)
+    faults = core.run(stimulus).results["fault"]
+    assert not faults[:place].any()
+    assert faults[place + config.threads :].all()
+    assert core.run(stimulus).results["fault"].all()
+    core.load(image)
+    assert not core.run(stimulus).results["fault"].any()

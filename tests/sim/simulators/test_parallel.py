@@ -5,26 +5,30 @@ from functools import cache
 
 import numpy as np
 import pytest
-from skinny.hdl.parallel import combiner as fold_module
+from skinny.hdl.parallel import combiner as combiner_module
 from skinny.hdl.parallel import engine as engine_module
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.combine import run_lanes
-from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes, fit_lanes
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.parallel.segments import EngineConfig, Lane, assemble_lanes
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
-from skinny.scripts.bench_parallel import measure, sized_program
-from skinny.sim.check import bench
-from skinny.sim.check.bench import Load, Reset, Run, run_bench
-from skinny.sim.check.check import Stimulus, expect, first_divergence, outputs, random_elements, random_stimulus
+from skinny.scripts.bench.parallel import measure, sized_program
+from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
+from skinny.sim.check.record import expect, outputs
 from skinny.sim.check.scenarios import load_steps, reset_steps
-from skinny.sim.simulators import amaranth as amaranth_engine
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_elements, random_stimulus
+from skinny.sim.simulators import amaranth as amaranth_simulator
+from skinny.sim.simulators import cocotb_runner
 from skinny.sim.simulators.bulk import BulkCore
+from skinny.sim.simulators.cocotb_runner import run_testbench
 
 RING = FixedPoint(16, 8)
-#: What takes 20,000 steps, and the engine for it.
+#: A program of 20,000 cycles, and the engine for it.
 LONG = sized_program(20_000)
 EIGHT = EngineConfig.fit(LONG, RING, 8)
 
@@ -94,7 +98,7 @@ def test_resets_and_loads_in_the_middle_of_runs(engine, rng):
 def test_initial_contents(rng, rom):
     image = make_image(rng, MAIN, 30, outputs=2)
     stimulus = random_stimulus(rng, image, image.config.pack(make_elements(rng, image, 5)), 0.3, 0.3)
-    (record,) = amaranth_engine.run_steps(ParallelEngine(MAIN, image, rom=rom), [Reset(), Run(stimulus)])
+    (record,) = amaranth_simulator.run_steps(ParallelEngine(MAIN, image, rom=rom), [ResetCore(), RunStimulus(stimulus)])
     assert len(record.results) == 10
 
 
@@ -119,17 +123,17 @@ def test_a_fault_sticks_to_its_vector_and_falls_with_a_load(rng):
 def test_cocotb_whatever_source_and_sink_do(rng):
     images = [make_image(rng, MAIN, length, outputs=2) for length in (3, 30)]
     job = [(image, image.config.pack(make_elements(rng, image, 7))) for image in images]
-    run_bench(ParallelEngine(MAIN), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
+    run_testbench(ParallelEngine(MAIN), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
 
 
 def test_all_simulators_see_the_same(rng):
     image = make_image(rng, MAIN, 20, outputs=2)
     stimulus = random_stimulus(rng, image, image.config.pack(make_elements(rng, image, 5)), 0.3, 0.3)
-    steps = [Reset(), Load(image), Run(stimulus)]
+    steps = [ResetCore(), LoadImage(image), RunStimulus(stimulus)]
     core = loadable(MAIN)
     core.load(image)
     record = core.run(stimulus)
-    for run_steps in (bench.run_steps, amaranth_engine.run_steps):
+    for run_steps in (cocotb_runner.run_steps, amaranth_simulator.run_steps):
         (other,) = run_steps(ParallelEngine(MAIN), steps)
         assert first_divergence(stimulus, record, other) is None
 
@@ -141,9 +145,9 @@ def shifted(image):
 
 
 MISTAKES = {
-    "fold order": lambda image: replace(image, lanes=(image.lanes[1], image.lanes[0], image.lanes[2])),
+    "order of lanes": lambda image: replace(image, lanes=(image.lanes[1], image.lanes[0], image.lanes[2])),
     "segment shifted": shifted,
-    "column copied": lambda image: replace(image, folded=(0, 0, 1)),
+    "column copied": lambda image: replace(image, combined=(0, 0, 1)),
 }
 
 
@@ -160,17 +164,17 @@ def test_an_image_with_a_mistake_is_not_the_program(rng, mistake):
 
 
 def without_rest(config):
-    """A fold that reads a lane before the vector of the lane before is complete."""
+    """A combiner that reads a lane before the vector of the lane before is complete."""
     return min(config.threads - 1, 4) - 1
 
 
-def test_a_broken_fold_is_caught(monkeypatch, rng):
+def test_a_broken_combiner_is_caught(monkeypatch, rng):
     image = make_image(rng, MAIN, 30, outputs=2)
     stimulus = Stimulus.steady(image, image.config.pack(make_elements(rng, image, 5)))
-    steps = [Reset(), Load(image), Run(stimulus)]
-    monkeypatch.setattr(fold_module, "fold_stages", without_rest)
+    steps = [ResetCore(), LoadImage(image), RunStimulus(stimulus)]
+    monkeypatch.setattr(combiner_module, "combine_stages", without_rest)
     with pytest.raises(CheckError, match=r"cycle \d+: result 0"):
-        amaranth_engine.run_steps(ParallelEngine(MAIN), steps)
+        amaranth_simulator.run_steps(ParallelEngine(MAIN), steps)
 
 
 def test_a_broken_lane_is_caught(monkeypatch, rng):
@@ -183,12 +187,12 @@ def test_a_broken_lane_is_caught(monkeypatch, rng):
 
     monkeypatch.setattr(engine_module, "Core", Wrong)
     with pytest.raises(CheckError, match=r"cycle \d+, lane \d, thread \d"):
-        amaranth_engine.run_steps(ParallelEngine(MAIN), [Reset(), Load(image), Run(stimulus)])
+        amaranth_simulator.run_steps(ParallelEngine(MAIN), [ResetCore(), LoadImage(image), RunStimulus(stimulus)])
 
 
 def test_speed_of_one_inference():
-    assert 19_990 <= LONG.cycles <= 20_000
-    images = [fit_lanes(LONG, RING, lanes) for lanes in (1, 2, 8)]
+    assert 19_990 <= LONG.words <= 20_000
+    images = [build_image(LONG, RING, ImageOptions(lanes=lanes)) for lanes in (1, 2, 8)]
     alone, two, eight = (measure(loadable(image.hardware), image) for image in images)
     assert two * 1.95 <= alone
     assert eight * 7.5 <= alone

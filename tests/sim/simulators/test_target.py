@@ -1,15 +1,12 @@
 """Targets: a core made of a device's own cells does in every cycle what the generic one does."""
 
 import pytest
-from amaranth.back import rtlil
 from skinny.hdl.core.core import Core
-from skinny.hdl.parts.target import TARGETS
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
-from skinny.sim.build import build_program
-from skinny.sim.check.bench import run_bench
-from skinny.sim.check.check import random_stimulus
+from skinny.sim.check.stimulus import random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
+from skinny.sim.simulators.cocotb_runner import run_testbench
 
 SMALL = {"inputs": 5, "weights": 6}
 #: Every use of the multiplier's registers, of its signs and of its width; every shape of the memory.
@@ -22,10 +19,6 @@ CONFIGS = [
     CoreConfig(PrimeField(65521), width=8, threads=4, depth=64, inputs=4096, weights=6),
     CoreConfig(Boolean(), threads=3, slices=20, depth=64, **SMALL),
 ]
-
-
-def cells(core, kind):
-    return rtlil.convert(core).count(f"cell \\{kind} ")
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.ring.name}-t{config.threads}-{config.depth}")
@@ -44,29 +37,6 @@ def test_ecp5_core_matches_the_model(differs, make_image, make_vectors, rng, con
 def test_ecp5_core_passes_the_cocotb_bench(make_image, make_vectors, rng):
     images = [make_image(rng, CONFIGS[0], length, outputs=2) for length in (7, 12)]
     job = [(image, make_vectors(rng, image, 10)) for image in images]
-    run_bench(Core(CONFIGS[0], target="ecp5"), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"])
-
-
-@pytest.mark.parametrize(
-    ("config", "memories", "multipliers"),
-    [
-        (CoreConfig(FixedPoint(16, 8)), 5, 1),  # 23 bits of program: two; weights, inputs, results: one each
-        (CoreConfig(Modular(18)), 6, 1),  # results of 20 bits: two
-        (CoreConfig(Modular(19)), 8, 0),
-        (CoreConfig(PrimeField(251), depth=2048), 6, 1),
-        (CoreConfig(Modular(16), depth=64, inputs=4096), 4, 1),  # inputs are too many: inferred
-        (CoreConfig(Boolean(), slices=8), 5, 0),
-    ],
-)
-def test_how_many_cells(config, memories, multipliers):
-    core = Core(config, target="ecp5")
-    assert (cells(core, "DP16KD"), cells(core, "MULT18X18D")) == (memories, multipliers)
-
-
-@pytest.mark.parametrize(
-    "cell", ['DP16KD #(.REGMODE_B("NOREG")) unit ();', 'MULT18X18D #(.REG_PIPELINE_CLK("CLK0")) unit ();']
-)
-def test_models_refuse_modes_that_they_do_not_know(cell):
-    verilog = f"module top;\n  {cell}\nendmodule\n{TARGETS['ecp5'].models()}"
-    with pytest.raises(RuntimeError, match="_mode_without_model"):
-        build_program({"top.v": verilog}, "top", main="int main() { return 0; }")
+    run_testbench(
+        Core(CONFIGS[0], target="ecp5"), job, ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"]
+    )

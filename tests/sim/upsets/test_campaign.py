@@ -10,11 +10,11 @@ from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import CheckError
 from skinny.model.formula.parse import parse_formula
 from skinny.model.machine.assemble import fit_image
-from skinny.model.machine.cycles import retire_delay, schedule
+from skinny.model.machine.cycles import retire_delay, timetable
 from skinny.model.rings import FixedPoint, Modular
 from skinny.model.run import golden
-from skinny.sim.check.check import Stimulus, random_elements
-from skinny.sim.simulators.state import MEMORIES, Element, expose
+from skinny.sim.check.stimulus import Stimulus, random_elements
+from skinny.sim.simulators.state import MEMORIES, Element
 from skinny.sim.upsets.campaign import OUTCOMES, Upsets, campaign, draw_bits
 from skinny.sim.upsets.intervals import interval
 
@@ -57,37 +57,8 @@ def outcomes(of, stimulus, flips):
 
 def when(image, stimulus, word, thread, batch=1):
     """The cycle in which the registers of ``thread`` meet word ``word``: the beginning of their way round."""
-    start = int(schedule(image, stimulus.sizes).starts[batch])
+    start = int(timetable(image, stimulus.sizes).starts[batch])
     return start + word * image.config.threads + thread + retire_delay(image.config) - (image.config.threads - 1)
-
-
-# State
-
-
-@pytest.mark.parametrize("core", CORES)
-def test_all_state_is_found(core):
-    of = upsets(core)
-    config = of.image.config
-    bits = dict.fromkeys(MEMORIES, 0)
-    for element in of.elements:
-        if element.place in bits:
-            bits[element.place] += element.bits * element.words
-    seal = 1 + (2 * config.fifo - 1).bit_length()
-    assert bits == {
-        "program memory": (config.word_bits + config.guard) * config.depth,
-        "weight memory": (config.bits + config.guard) * config.weights,
-        "input memory": (config.bits + config.guard) * 2 * config.threads * config.inputs,
-        "result FIFO": (config.bits + 2 + config.guard * seal) * config.fifo,
-    }
-    registers = [e for e in of.elements if e.place == "registers R"]
-    assert sum(e.bits for e in registers) == config.width * config.threads * config.bits
-    assert any(e.place == "guard" for e in of.elements) == config.guard
-    assert (sum(e.place == "accumulator S" for e in of.elements)) == config.threads
-
-
-def test_state_that_is_not_declared_is_an_error():
-    with pytest.raises(ValueError, match="no declaration of b in top"):
-        expose("module top (clk);\n  reg [3:0] a;\n  always @(posedge clk)\n    b <= a;\nendmodule\n", 3)
 
 
 # Outcomes that are known
@@ -138,7 +109,7 @@ def test_errors_that_undo_themselves_need_the_guard():
     for core in CORES:
         of = upsets(core)
         stimulus = stimulus_for(of.image)
-        first, second = (int(start) - 1 for start in schedule(of.image, stimulus.sizes).starts[:2])
+        first, second = (int(start) - 1 for start in timetable(of.image, stimulus.sizes).starts[:2])
         flips = [
             (find(of, "weight memory", "memory"), 0, 9, second),
             (find(of, "input memory", "memory"), 1 << 4, 9, second),  # bank 1, thread 0, input 0
@@ -260,7 +231,7 @@ def test_settings_recover_in_the_first_round():
     # The guard still sees the old value in the cycle in which it is written.
     of = Upsets(upsets("self-check").image)
     stimulus = stimulus_for(of.image)
-    cycle = int(schedule(of.image, stimulus.sizes).starts[1]) + 3
+    cycle = int(timetable(of.image, stimulus.sizes).starts[1]) + 3
     numbers = [n for n, element in enumerate(of.elements) if element.place == "start and settings"]
     flips = np.stack([of.flip(n, 0, bit, cycle) for n in numbers for bit in range(of.elements[n].bits)])
     done = of.run(stimulus, flips, recover=True)
@@ -269,7 +240,7 @@ def test_settings_recover_in_the_first_round():
 
 
 def test_recovery_is_judged_by_the_results():
-    # What is loaded is another program than the one whose results are due.
+    # Another program is loaded than the one whose results are due.
     of = upsets("plain")
     stimulus = stimulus_for(of.image)
     flips = np.stack([of.flip(0, 0, 0, 10)])

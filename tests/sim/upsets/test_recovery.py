@@ -5,8 +5,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from skinny.hdl.core import core
-from skinny.hdl.core.guard import SettingsParity
+from skinny.hdl.core import guard
+from skinny.hdl.core.settings_parity import SettingsParity
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.formula import variables
 from skinny.model.link.host import Host
@@ -118,7 +118,7 @@ def test_self_checked_results_are_the_golden_ones(board, image, make_vectors, rn
 
 
 def test_a_status_word_speaks_for_its_batch(board, image, rng):
-    # What is undone is not what was done, for some vectors: only the status word can know.
+    # For some vectors another program is undone than was done: only the status word can know.
     words = [
         CONFIG.encode(Op.APPLY_X, dst=2, src=1),
         CONFIG.encode(Op.EMIT, dst=2),
@@ -173,7 +173,7 @@ def test_a_broken_setting_is_seen_and_mended_by_loading(image, runs_right, monke
     # The board comes up with the parity of another number of batches; that setting is the last of an image.
     other = dataclasses.replace(image, outputs=("x", "y", "z"))
     assert (image.batches ^ other.batches).bit_count() % 2 == 1
-    monkeypatch.setattr(core, "SettingsParity", lambda config, _: SettingsParity(config, other))
+    monkeypatch.setattr(guard, "SettingsParity", lambda config, _: SettingsParity(config, other))
     host = Host(SimulatedBoard(DEVICE, image), seconds=SECONDS)
     assert host.status() == (DEVICE, 0, True, False)
     assert runs_right(host, image)
@@ -338,7 +338,7 @@ def test_old_requests_change_no_result(board, make_image, make_vectors, seed, ch
 
 
 def test_an_old_session_is_not_opened_again(board, make_image, runs_right, rng):
-    # Of the first session its opening and its seal come again, of the third all but the last request to load.
+    # The opening and the seal of the first session come again, then all of the third but the last request to load.
     first, second = (make_image(rng, CONFIG, length=8) for _ in range(2))
     line = Replaying(board, rng, 0)
     host = Host(line, seconds=SECONDS)

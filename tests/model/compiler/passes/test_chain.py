@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from skinny.model.compiler.chain_plan import LONGEST
+from skinny.model.compiler.lower import lower
+from skinny.model.compiler.normalise import normalise
 from skinny.model.compiler.passes.chain import chain
-from skinny.model.compiler.passes.normalise import normalise
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.formula import Formula, operations, variables
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.program import Columns, Input, Output, Program, Weight
+from skinny.model.program.program import Program
 from skinny.model.rings import Exact
 from skinny.model.run.golden import run
 
@@ -38,23 +39,10 @@ def ones(n: int) -> Formula:
 
 
 def chain_program(formula: Formula) -> Program | None:
-    """What the pass alone makes of a formula."""
+    """The program of a formula by this pass alone."""
     table, polynomials = normalise({"y": formula}, operations(formula))
-    code = chain(table, polynomials["y"])
-    if code is None:
-        return None
-    forms = [scalar.terms[0][0] if scalar.terms else len(table.names) for _, _, _, scalar in code]
-    dst, src, sign, _ = zip(*code, strict=True)
-    return Program(
-        width=3,
-        inputs=tuple(table.names),
-        weights=(Fraction(1),),
-        forms=(*map(Input, range(len(table.names))), Weight(0)),
-        code=Columns.of(*(np.array(column) for column in (dst, src, sign, forms))),
-        outputs=(Output("y", 0, len(code), False),),
-        contract="in-place",
-        start=(0, 1, 0),
-    )
+    code = chain(table, polynomials["y"], (0, 1, 0))
+    return None if code is None else lower({"y": code}, table.names, "in-place", frozenset())
 
 
 def random_fractions(chance: random.Random, count: int) -> list[Fraction]:
@@ -220,7 +208,7 @@ def test_longest_chain_needs_little_recursion():
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(frames + 300)
     try:
-        assert chain(table, polynomials["y"]) is not None
+        assert chain(table, polynomials["y"], (0, 1, 0)) is not None
     finally:
         sys.setrecursionlimit(limit)
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skinny.model.compiler.contracts import NOTHING, Affine, affine_scalar, is_simple
-from skinny.model.compiler.passes.emit import MINUS
-from skinny.model.compiler.passes.lower import Piece, lower
+from skinny.model.compiler.code import NOTHING, Affine, Code, Row, Scalars, affine_scalar, is_simple
+from skinny.model.compiler.lower import lower
 from skinny.model.compiler.passes.schedule import schedule
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.program import Program
+from skinny.model.program.program import Columns, Program
 from skinny.model.rings import Exact, FixedPoint, Ring
 from skinny.model.run.golden import run
 
@@ -31,10 +30,9 @@ SCALARS = [
     Affine(((0, 2), (1, 3), (2, 1)), 5),
     Affine(((0, 2), (1, 3), (2, Fraction(1, 2)))),
 ]
-Instruction = tuple[int, int, int, int]
 
 
-def instructions(width: int, scalars: int = len(SCALARS)) -> st.SearchStrategy[Instruction]:
+def instructions(width: int, scalars: int = len(SCALARS)) -> st.SearchStrategy[Row]:
     """``(dst, src, sign, scalar)``"""
     pairs = [(dst, src) for dst in range(width) for src in range(width) if dst != src]
     return st.tuples(st.sampled_from(pairs), st.sampled_from([1, -1]), st.integers(0, scalars - 1)).map(
@@ -43,9 +41,9 @@ def instructions(width: int, scalars: int = len(SCALARS)) -> st.SearchStrategy[I
 
 
 @st.composite
-def codes(draw: st.DrawFn, width: int = 3, longest: int = 12) -> list[Instruction]:
+def codes(draw: st.DrawFn, width: int = 3, longest: int = 12) -> list[Row]:
     """Instructions, some of them between others and the reverse of these: registers are restored."""
-    code: list[Instruction] = []
+    code: list[Row] = []
     for _ in range(draw(st.integers(1, 4))):
         inner = draw(st.lists(instructions(width), max_size=longest // 4))
         outer = draw(st.lists(instructions(width), max_size=longest // 6))
@@ -55,22 +53,20 @@ def codes(draw: st.DrawFn, width: int = 3, longest: int = 12) -> list[Instructio
     return code
 
 
-def pack(code: list[Instruction], scalars: dict[Affine, int]) -> list[int]:
-    numbers = [scalars.setdefault(scalar, len(scalars)) for scalar in SCALARS]
-    return [numbers[form] << 9 | (MINUS if sign < 0 else 0) | dst << 4 | src for dst, src, sign, form in code]
+def code_of(rows: list[Row], width: int, scalars: Scalars | None = None) -> Code:
+    """Instructions whose scalars are positions in SCALARS, or in a table that begins with them."""
+    return Code(Columns.empty(), scalars or Scalars(SCALARS), tuple(range(1, width + 1))).with_rows(rows)
 
 
-def program_of(packed: list[int], scalars: dict[Affine, int], width: int) -> Program:
-    start = tuple(range(1, width + 1))
-    return lower([Piece("y", packed, scalars, 0)], ["a", "b", "c"], width, "clean", start, frozenset())
+def program_of(code: Code) -> Program:
+    return lower({"y": code}, ["a", "b", "c"], "clean", frozenset())
 
 
-def scheduled(code: list[Instruction], width: int) -> tuple[Program, Program, list[int], list[int]]:
-    """The program before and after, and both as packed instructions."""
-    scalars: dict[Affine, int] = {}
-    before = pack(code, scalars)
-    after = schedule(before, scalars, width)
-    return program_of(before, scalars, width), program_of(after, scalars, width), before, after
+def scheduled(rows: list[Row], width: int) -> tuple[Program, Program, list[Row], list[Row]]:
+    """The program before and after, and both as rows."""
+    before = code_of(rows, width)
+    after = schedule(before)
+    return program_of(before), program_of(after), list(before.rows()), list(after.rows())
 
 
 def registers(program: Program, ring: Ring, seed: int = 1) -> list[list[object]]:
@@ -84,16 +80,15 @@ def registers(program: Program, ring: Ring, seed: int = 1) -> list[list[object]]
 @given(st.data(), st.integers(3, 5))
 def test_the_same_registers_in_no_more_cycles(data, width):
     one, other, _, _ = scheduled(data.draw(codes(width, 24)), width)
-    assert other.cycles <= one.cycles
+    assert other.words <= one.words
     assert registers(one, Exact()) == registers(other, Exact())
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.data(), st.integers(3, 4))
 def test_what_is_scheduled_stays_as_it_is(data, width):
-    scalars: dict[Affine, int] = {}
-    once = schedule(pack(data.draw(codes(width, 24)), scalars), scalars, width)
-    assert schedule(once, scalars, width) == once
+    once = schedule(code_of(data.draw(codes(width, 24)), width))
+    assert list(schedule(once).rows()) == list(once.rows())
 
 
 def test_another_order_gives_the_same_bits():
@@ -105,7 +100,7 @@ def test_another_order_gives_the_same_bits():
         code = [(dst, src, int(chance.choice([1, -1])), int(chance.integers(2, 7))) for dst, src in pairs]
         one, other, before, after = scheduled(code, 6)
         assert sorted(before) == sorted(after)
-        moved += other.cycles < one.cycles
+        moved += other.words < one.words
         for ring in (FixedPoint(16, 8), FixedPoint(9, 3), FixedPoint(32, 20)):
             assert registers(one, ring) == registers(other, ring)
     assert moved > 10
@@ -115,7 +110,7 @@ def test_a_restored_register_is_the_same_in_every_bit():
     # R0 is added to while R1 holds what it held at first: after the second restoring, or before the first change.
     code = [(1, 2, 1, 3), (3, 1, 1, 1), (1, 2, -1, 3), (0, 1, 1, 5), (1, 2, 1, 3), (3, 1, 1, 0), (1, 2, -1, 3)]
     one, other, before, after = scheduled(code, 4)
-    assert other.cycles < one.cycles
+    assert other.words < one.words
     assert registers(one, FixedPoint(9, 3)) == registers(other, FixedPoint(9, 3))
     assert set(after) <= set(before)
 
@@ -128,7 +123,7 @@ def test_sums_of_other_products_are_other_values(one, other):
     assert registers(before, Exact()) == registers(after, Exact())
 
 
-def linear_extensions(code: list[Instruction]) -> Iterator[list[Instruction]]:
+def linear_extensions(code: list[Row]) -> Iterator[list[Row]]:
     """Every order in which no two instructions that do not commute change places."""
     for order in permutations(range(len(code))):
         if all(
@@ -139,25 +134,23 @@ def linear_extensions(code: list[Instruction]) -> Iterator[list[Instruction]]:
             yield [code[i] for i in order]
 
 
-def with_merges(code: list[Instruction], scalars: dict[Affine, int]) -> Iterator[list[int]]:
-    """The code packed, and with any neighbours between the same registers put together; two that need no
+def with_merges(code: list[Row], scalars: Scalars) -> Iterator[list[Row]]:
+    """The code as it is, and with any neighbours between the same registers put together; two that need no
     attention stay apart when their sum does."""
     if not code:
         yield []
         return
-    head = pack(code[:1], scalars)
     for rest in with_merges(code[1:], scalars):
-        yield head + rest
+        yield code[:1] + rest
     if len(code) > 1 and code[0][:2] == code[1][:2]:
-        (_, _, sign, form), (_, _, other_sign, other) = code[:2]
+        (dst, src, sign, form), (_, _, other_sign, other) = code[:2]
         total = SCALARS[form].scaled(sign).minus(SCALARS[other].scaled(-other_sign))
         if is_simple(SCALARS[form]) and is_simple(SCALARS[other]) and total != NOTHING and not is_simple(total):
             return
         merged = []
         if total != NOTHING:
             sign, scalar = affine_scalar(total)
-            number = scalars.setdefault(scalar, len(scalars))
-            merged = [number << 9 | (MINUS if sign < 0 else 0) | head[0] & 255]
+            merged = [(dst, src, sign, scalars.number(scalar))]
         for rest in with_merges(code[2:], scalars):
             yield merged + rest
 
@@ -166,13 +159,13 @@ def with_merges(code: list[Instruction], scalars: dict[Affine, int]) -> Iterator
 @given(st.lists(instructions(3), min_size=2, max_size=5) | st.lists(instructions(4), min_size=2, max_size=5))
 def test_no_order_of_a_few_instructions_is_cheaper(code):
     width = 1 + max(max(dst, src) for dst, src, _, _ in code)
-    scalars: dict[Affine, int] = {}
+    scalars = Scalars(SCALARS)
     cheapest = min(
-        program_of(packed, scalars, width).cycles
+        program_of(code_of(rows, width, scalars)).words
         for order in linear_extensions(code)
-        for packed in with_merges(order, scalars)
+        for rows in with_merges(order, scalars)
     )
-    assert scheduled(code, width)[1].cycles <= cheapest
+    assert scheduled(code, width)[1].words <= cheapest
 
 
 @pytest.mark.parametrize(
@@ -190,7 +183,7 @@ def test_no_order_of_a_few_instructions_is_cheaper(code):
 )
 def test_gains(code, cycles):
     one, other, _, _ = scheduled(code, 4)
-    assert other.cycles == cycles <= one.cycles
+    assert other.words == cycles <= one.words
     assert registers(one, Exact()) == registers(other, Exact())
 
 
@@ -205,8 +198,8 @@ def test_small_limits_keep_the_program_and_never_cost(monkeypatch, name, value):
         src = (dst + chance.integers(1, 3, 25)) % 3
         columns = dst, src, chance.choice([-1, 1], 25), chance.integers(0, len(SCALARS), 25)
         one, other, _, _ = scheduled(list(zip(*(column.tolist() for column in columns), strict=True)), 3)
-        assert other.cycles <= one.cycles
-        gained += other.cycles < one.cycles
+        assert other.words <= one.words
+        gained += other.words < one.words
         assert registers(one, Exact()) == registers(other, Exact())
     assert gained or name == "BUDGET"
 
@@ -215,17 +208,16 @@ def test_the_form_that_follows_a_chunk_counts(monkeypatch):
     # The other order of the first two would take 3 + 3 steps instead of 4 + 3, but the form must then be built again.
     monkeypatch.setattr("skinny.model.compiler.passes.schedule.CHUNK", 2)
     one, other, _, _ = scheduled([(0, 1, 1, 8), (2, 1, 1, 9), (0, 3, 1, 9)], 4)
-    assert other.cycles == one.cycles == 3 + 4 + 3
+    assert other.words == one.words == 3 + 4 + 3
 
 
 def test_a_program_of_a_million_instructions_is_left_when_the_budget_is_spent(monkeypatch):
     monkeypatch.setattr("skinny.model.compiler.passes.schedule.BUDGET", 1_000)
-    scalars: dict[Affine, int] = {}
-    packed = pack([(0, 1, 1, 0), (1, 2, -1, 3), (2, 0, 1, 5), (1, 0, 1, 4)], scalars) * 250_000
-    assert schedule(packed, scalars, 3)[-990_000:] == packed[-990_000:]
+    rows = [(0, 1, 1, 0), (1, 2, -1, 3), (2, 0, 1, 5), (1, 0, 1, 4)] * 250_000
+    assert list(schedule(code_of(rows, 3)).rows())[-990_000:] == rows[-990_000:]
 
 
-@pytest.mark.parametrize(("contract", "before"), [("clean", "fold"), ("in-place", "peephole")])
+@pytest.mark.parametrize(("contract", "before"), [("clean", "prune"), ("in-place", "peephole")])
 def test_the_compiler_names_the_gain(contract, before):
     text = " + ".join("*".join(chosen) for chosen in combinations([f"x{n}" for n in range(8)], 4))
     steps = {name: cycles for name, _, cycles in compile_formula(parse_formula(text), contract=contract).steps}

@@ -1,0 +1,1 @@
+../../scripts/skinny/__init__.py

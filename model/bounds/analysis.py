@@ -1,0 +1,224 @@
+"""The analysis of one program: enclosures of every register and of its error, instruction by instruction.
+
+Stepwise intervals explode because programs compute and uncompute. Here both values and errors are followed as
+polynomials, so that everything that cancels in the program cancels in the bound. With ``s`` the exact scalar, ``s'``
+the one that is used, ``X`` the exact value and ``E`` = actual - exact, an instruction does
+
+    X[dst] += ±s·X[src]        E[dst] += ±(s'·E[src] + (s' - s)·X[src] + rounding)
+
+in variables between -1 and 1: the inputs, centred in the box, and a noise for each rounding. Nothing is left out: terms
+with two noises (a rounding in ``s'`` times one in ``E``) and the losses of the floats are added to the product's own
+rounding.
+
+An enclosure with too many terms is collapsed: it is replaced by ``middle + radius·symbol``. That forgets what it has in
+common with others, so in long programs it is done where little is left to cancel, see ``recurring``. Short programs are
+expanded in full; the work is linear in the length. Where forgetting has cost too much, in deeply nested programs, the
+bounds of ``structure`` are taken as well.
+"""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.program.program import Program
+from skinny.model.rings import FixedPoint
+
+from .box import Box, encoded, encoded_box
+from .enclosures import TINY, UNIT, Algebra, Enclosure
+from .recurring import recurring_states
+from .registers import MANY_ZEROS, Product, Register
+from .scalars import Scalars
+from .structure import follow
+
+__all__ = ["MOST_BITS", "Analysis", "Overflow"]
+
+#: The widest word of fixed point.
+MOST_BITS = 32
+#: An enclosure that is read may have ``_WORK / length`` terms, or ``_LEAST_TERMS`` if that is more. In a state that
+#: recurs, enclosures of more than ``_RECURRING_WORK / length³`` terms, or ``_LEAST_RECURRING``, are collapsed. So a
+#: few hundred instructions are expanded in full, in a second or so; in long programs nearly everything is collapsed
+#: after each term of a sum.
+_WORK, _LEAST_TERMS = 40_000_000, 512
+_RECURRING_WORK, _LEAST_RECURRING = 3 * 10**12, 4
+#: Products that are remembered from one state that recurs to the next.
+_KEPT_PRODUCTS = 10_000
+#: When the error of an output exceeds so many steps for each instruction, forgetting may be the cause: the structure is
+#: asked then.
+_PLAUSIBLE = 16
+#: A value beyond this fits no word we have; following it further would only overflow the floats.
+_HOPELESS = 2.0**64
+
+
+class Overflow(NamedTuple):
+    """A value that may not fit the word: ``instruction`` may leave it in ``register``, or in the accumulator S if there
+    is no register. In an unlimited word it would lie between ``low`` and ``high``."""
+
+    instruction: int
+    register: int | None
+    low: float
+    high: float
+
+
+class Analysis:
+    """One pass over a program, for a number of fraction bits. Ranges and errors do not depend on ``ring.bits``; only
+    the inputs, the weights and the start vector must fit."""
+
+    def __init__(self, program: Program, ring: FixedPoint, box: Box) -> None:
+        self.program, self.frac = program, ring.frac
+        self.unit = Fraction(1, 1 << ring.frac)
+        self.box = encoded_box(program, ring, box)
+        self.weights: list[int] = program.quantise(ring).tolist()
+        self.start = [encoded("start vector", ring, value) for value in program.start]
+        length = max(1, len(program))
+        self.limit = max(_LEAST_TERMS, _WORK // length)
+        self.settled = min(self.limit // 2, max(_LEAST_RECURRING, _RECURRING_WORK // length**3))
+        self.random = random.Random(0)
+        self.algebra = Algebra()
+        self.scalars = Scalars(program, self.box, self.weights, ring.frac, self.algebra, self.limit)
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.products: dict[tuple[int, ...], Product] = {}
+        self.one = Product(self.random.getrandbits(128), Enclosure({}), Enclosure({}), ring.frac)
+        self.low = np.full(len(program), -np.inf)
+        self.high = np.full(len(program), np.inf)
+        self.errors = {output.name: float("inf") for output in program.outputs}
+        self._run()
+        plausible = _PLAUSIBLE * len(program) * float(self.unit)
+        if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
+            self._narrow()
+        steps = 2.0**ring.frac
+        # Actual values are on the grid.
+        self.low = np.ceil(self.low * steps) / steps
+        self.high = np.floor(self.high * steps) / steps
+
+    def _run(self) -> None:
+        """Follow the program up to its end, or up to a value that fits no word."""
+        code, outputs = self.program.code, self.program.outputs
+        registers = self._started()
+        low, high = self.low, self.high
+        recurring = recurring_states(self.program)
+        done = 0
+        columns = zip(code.dst.tolist(), code.src.tolist(), code.sign.tolist(), code.form.tolist(), strict=True)
+        for t, (dst, src, sign, form) in enumerate(columns):
+            while done < len(outputs) and outputs[done].at <= t:
+                registers = self._send(registers, done)
+                done += 1
+            if recurring[t]:
+                for register in registers:
+                    register.settle(self.settled)
+                if len(self.products) > _KEPT_PRODUCTS:
+                    self.products.clear()
+            source, target = registers[src], registers[dst]
+            if source.counts:
+                key = (form, source.number, *source.ages)
+                product = self.products.get(key)
+                if product is None:
+                    product = self.products[key] = self._product(form, source)
+                target.add(product, sign)
+            else:
+                self.scalars.scalar(form)
+            low[t], high[t] = target.range()
+            if not max(-low[t], high[t]) < _HOPELESS:
+                low[t:], high[t:] = -np.inf, np.inf
+                return
+        while done < len(outputs):
+            registers = self._send(registers, done)
+            done += 1
+
+    def _narrow(self) -> None:
+        """Take the bounds of the structure where they are tighter than those of this analysis, which had to forget."""
+        factors = [self.scalars.factor(number) for number in range(len(self.program.forms))]
+        start = [value * self.unit for value in self.start]
+        low, high, errors = follow(self.program, factors, start, self.algebra)
+        self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
+        self.errors = {name: min(error, errors[name]) for name, error in self.errors.items()}
+
+    def _started(self) -> list[Register]:
+        """The registers as a run begins."""
+        return [Register(self.algebra, self.one, value) for value in self.program.start]
+
+    def _send(self, registers: list[Register], number: int) -> list[Register]:
+        """Bound the error of output ``number`` and return the registers after it."""
+        output = self.program.outputs[number]
+        sent = registers[output.register]
+        self.errors[output.name] = self.algebra.joint_size(sent.whole[1])
+        return self._started() if output.restart else registers
+
+    def _product(self, form: int, source: Register) -> Product:
+        """The rounded product of scalar ``form`` and register ``source``."""
+        scalar = self.scalars.scalar(form)
+        value, error = source.read(0, self.limit), source.read(1, self.limit)
+        value_terms: dict[int, float] = {}
+        error_terms: dict[int, float] = {}
+        for variable, factor in scalar.exact:
+            self.algebra.add_times(value_terms, value.terms, factor, variable)
+        for variable, factor in scalar.used:
+            self.algebra.add_times(error_terms, error.terms, factor, variable)
+        value_slop = scalar.size * value.slop + scalar.slop * value.size() + scalar.rounding(value)
+        error_slop = scalar.size * error.slop + (scalar.slop + scalar.noise) * error.size() + scalar.rounding(error)
+        if scalar.change:
+            pure, noisy = self.algebra.without_noise(value.terms)
+            for noise, variable, factor in scalar.change:
+                self.algebra.add_times(error_terms, pure, factor, variable, noise)
+            error_slop += scalar.change_size * (noisy + value.slop) + scalar.slop * value.size()
+            added = scalar.change_size * value.norm() + scalar.size * error.norm()
+            error_slop += UNIT * (1 + len(scalar.used) + len(scalar.change)) * added
+        zeros = scalar.zeros + source.zeros(self.frac - scalar.zeros) - self.frac
+        rounding = float(self.unit) / 2 if zeros < 0 else 0.0
+        return Product(
+            self.numbers.setdefault((form, source.number), self.random.getrandbits(128)),
+            self._enclosed(value_terms, value_slop, noise=False),
+            self._enclosed(error_terms, error_slop + rounding, noise=True),
+            max(0, min(MANY_ZEROS, zeros)),
+        )
+
+    def _enclosed(self, terms: dict[int, float], rest: float, noise: bool) -> Enclosure:
+        """An enclosure of ``terms`` and of a new symbol for anything between ``-rest`` and ``rest``; one symbol for all
+        when the terms are too many. As a symbol the rest cancels wherever the program takes the product away again,
+        though not bit for bit; as an interval it would grow exponentially with the length."""
+        kept = {key: c for key, c in terms.items() if abs(c) > TINY}
+        if len(kept) < len(terms):
+            rest += TINY * sum(1 for c in terms.values() if 0 < abs(c) <= TINY)
+        if rest:
+            kept[self.algebra.noise()] = rest * (1 + UNIT)
+        new = self.algebra.enclosure(kept)
+        return new if len(kept) <= self.limit else self.algebra.collapsed(*new.range(), noise)
+
+    def ranges(self) -> NDArray[np.float64]:
+        """The least and the greatest value of each register at any time."""
+        out = np.repeat(np.array(self.start, dtype=np.float64)[:, None], 2, axis=1) * float(self.unit)
+        np.minimum.at(out[:, 0], self.program.code.dst, self.low)
+        np.maximum.at(out[:, 1], self.program.code.dst, self.high)
+        return out
+
+    def first_overflow(self, bits: int) -> Overflow | None:
+        """The first value that may not fit ``bits`` bits, S before the register in the same instruction."""
+        least, most = -(2.0 ** (bits - 1 - self.frac)), 2.0 ** (bits - 1 - self.frac) - float(self.unit)
+        limits = np.zeros((2, len(self.program.forms)))
+        for number, scalar in self.scalars.known.items():
+            limits[:, number] = scalar.low, scalar.high
+        steps = 2.0**self.frac
+        limits = np.stack([np.ceil(limits[0] * steps), np.floor(limits[1] * steps)]) / steps
+        form_bad = ((limits[0] < least) | (limits[1] > most))[self.program.code.form]
+        # The comparison is this way round so that NaN counts as bad.
+        register_bad = ~((self.low >= least) & (self.high <= most))
+        bad = form_bad | register_bad
+        if not bad.any():
+            return None
+        t = int(np.argmax(bad))
+        if form_bad[t]:
+            form = self.program.code.form[t]
+            return Overflow(t, None, float(limits[0, form]), float(limits[1, form]))
+        return Overflow(t, int(self.program.code.dst[t]), float(self.low[t]), float(self.high[t]))
+
+    def bits_needed(self) -> int:
+        """The fewest bits that hold everything; a number above 32 means that 32 are not enough."""
+        given = [end for ends in self.box for end in ends] + self.weights + self.start
+        widest = max((max(raw, ~raw).bit_length() + 1 for raw in given), default=2)
+        bits = max(2, self.frac + 1, widest)
+        while bits <= MOST_BITS and self.first_overflow(bits) is not None:
+            bits += 1
+        return bits

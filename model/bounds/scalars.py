@@ -1,0 +1,161 @@
+"""Scalars of the analysis: the forms of a program as enclosures, with exact and with rounded weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import frexp
+from typing import NamedTuple
+
+from skinny.model.program.program import Form, Input, Linear, Program, Weight
+
+from .enclosures import TINY, UNIT, Algebra, Enclosure
+from .registers import MANY_ZEROS
+from .structure import Factor, dyadic
+
+__all__ = ["Scalar", "Scalars"]
+
+#: Coefficients of scalars below this are added to the slop, so that products of the others never underflow.
+_SMALL = 2.0**-100
+
+
+class Scalar(NamedTuple):
+    """A form of the program in variables between -1 and 1.
+
+    ``exact`` and ``used`` are its polynomials with exact and with rounded weights, as ``(variable, coefficient)``, each
+    with the bound ``size`` and up to ``slop``. ``change`` is the difference that the rounding of weights and of the
+    form's own products makes, as ``(noise, variable, coefficient)``, with the bound ``change_size``; ``noise`` bounds
+    the part of it that is not in ``used``. ``low`` and ``high`` bound the actual scalar. ``zeros`` is the number of
+    trailing zero bits that its word is certain to have. ``rational`` is ``used`` without any slop.
+    """
+
+    exact: list[tuple[int, float]]
+    used: list[tuple[int, float]]
+    size: float
+    slop: float
+    change: list[tuple[int, int, float]]
+    change_size: float
+    noise: float
+    low: float
+    high: float
+    zeros: int
+    rational: dict[int, Fraction]
+
+    def rounding(self, enclosure: Enclosure) -> float:
+        """A bound of the loss in floats when an enclosure is multiplied by ``exact`` or ``used``."""
+        if len(self.exact) == 1 and self.exact == self.used and abs(frexp(self.exact[0][1])[0]) == 0.5:
+            return 0.0
+        return UNIT * (1 + max(len(self.exact), len(self.used))) * self.size * enclosure.norm()
+
+
+class Scalars:
+    """The scalars of ``program``, made when they are first asked for.
+
+    ``box`` and ``weights`` are raw words with ``frac`` fraction bits. A scalar of more than ``limit`` terms is
+    collapsed into one variable. ``known`` holds the scalars that were asked for, by the number of their form.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        box: Sequence[tuple[int, int]],
+        weights: Sequence[int],
+        frac: int,
+        algebra: Algebra,
+        limit: int,
+    ) -> None:
+        self.program, self.box, self.weights, self.frac = program, box, weights, frac
+        self.unit = Fraction(1, 1 << frac)
+        self.algebra, self.limit = algebra, limit
+        self.known: dict[int, Scalar] = {}
+        self._input_variables = [algebra.variable() for _ in program.inputs]
+        self._term_noises: dict[tuple[int, int], int] = {}
+
+    def scalar(self, number: int) -> Scalar:
+        """The scalar of form ``number``."""
+        known = self.known.get(number)
+        if known is None:
+            known = self.known[number] = self._make(self.program.forms[number])
+        return known
+
+    def factor(self, number: int) -> Factor:
+        """The scalar of form ``number`` as the analysis of the structure takes it."""
+        scalar = self.scalar(number)
+        rounding = float(self.unit) / 2 if scalar.zeros < self.frac else 0.0
+        return Factor(*dyadic(scalar.rational), scalar.size, rounding, scalar.change_size)
+
+    def _make(self, form: Form) -> Scalar:
+        weights, half_ulp = self.program.weights, float(self.unit) / 2
+        exact: dict[int, Fraction] = {0: Fraction(0)}
+        change: dict[int, Fraction] = {0: Fraction(0)}
+        rounded: dict[int, float] = {}
+        zeros = MANY_ZEROS
+
+        def add(variable: int, factor: Fraction, k: int) -> None:
+            exact[variable] = exact.get(variable, 0) + weights[k] * factor
+            change[variable] = change.get(variable, 0) + (self.weights[k] * self.unit - weights[k]) * factor
+
+        match form:
+            case Input(u):
+                low, high = self.box[u]
+                exact = {0: self.unit * (low + high) / 2, self._input_variables[u]: self.unit * (high - low) / 2}
+                zeros = _trailing_zeros(low) if low == high else 0
+            case Weight(k):
+                add(0, Fraction(1), k)
+                zeros = _trailing_zeros(self.weights[k])
+            case Linear(terms, bias):
+                if bias is not None:
+                    add(0, Fraction(1), bias)
+                    zeros = _trailing_zeros(self.weights[bias])
+                for k, u in terms:
+                    low, high = self.box[u]
+                    add(0, self.unit * (low + high) / 2, k)
+                    add(self._input_variables[u], self.unit * (high - low) / 2, k)
+                    spare = _trailing_zeros(self.weights[k]) - self.frac
+                    if low == high:
+                        spare += _trailing_zeros(low)
+                    zeros = min(zeros, max(0, spare))
+                    if spare < 0:
+                        # This rounding is equal in every use of the weight with the input: one noise for all forms.
+                        key = (self.weights[k], u)
+                        if key not in self._term_noises:
+                            self._term_noises[key] = self.algebra.noise()
+                        noise = self._term_noises[key]
+                        rounded[noise] = rounded.get(noise, 0.0) + half_ulp
+        return self._enclosed(exact, change, rounded, zeros)
+
+    def _enclosed(
+        self, exact: dict[int, Fraction], change: dict[int, Fraction], rounded: dict[int, float], zeros: int
+    ) -> Scalar:
+        """The scalar of exact coefficients, of their changes by rounded weights, and of the noises of its products."""
+        terms, slop = _floats(exact)
+        rational = {variable: c + change.get(variable, 0) for variable, c in exact.items()}
+        used, used_slop = _floats(rational)
+        shifts, shift_slop = _floats(change)
+        slop = max(slop, used_slop, shift_slop)
+        changes = [(0, variable, c) for variable, c in shifts] + [(noise, 0, c) for noise, c in rounded.items()]
+        noise = sum(rounded.values()) * (1 + UNIT)
+        change_size = sum(abs(c) for _, _, c in changes) * (1 + UNIT) + shift_slop
+        middle = sum(c for variable, c in used if not variable)
+        radius = sum(abs(c) for variable, c in used if variable) * (1 + UNIT) + used_slop + noise
+        low, high = middle - radius - UNIT * abs(middle), middle + radius + UNIT * abs(middle)
+        if len(terms) + len(changes) > self.limit:
+            collapsed = [(0, middle), (self.algebra.variable(), radius + change_size)]
+            terms = used = [term for term in collapsed if term[1]]
+            changes, noise = [(self.algebra.noise(), 0, change_size)], change_size
+        size = max(sum(abs(c) for _, c in terms), sum(abs(c) for _, c in used)) * (1 + UNIT) + slop
+        return Scalar(terms, used, size, slop, changes, change_size, noise, low, high, zeros, rational)
+
+
+def _trailing_zeros(raw: int) -> int:
+    """The number of zero bits at the end of ``raw``."""
+    return (raw & -raw).bit_length() - 1 if raw else MANY_ZEROS
+
+
+def _floats(exact: dict[int, Fraction]) -> tuple[list[tuple[int, float]], float]:
+    """The coefficients as floats, and a bound of the loss. Coefficients that are too small to be multiplied safely are
+    left out."""
+    out = [(variable, float(c)) for variable, c in exact.items()]
+    kept = [(variable, c) for variable, c in out if abs(c) > _SMALL]
+    lost = sum((abs(exact[variable] - Fraction(c if abs(c) > _SMALL else 0)) for variable, c in out), Fraction(0))
+    return kept, float(lost) * (1 + UNIT) + (TINY if lost else 0.0)

@@ -1,0 +1,94 @@
+"""Normalise: formulas to polynomials over atoms.
+
+Precondition: any formulas. Postcondition: the same polynomials over a :class:`Table`: sums and products flat,
+constants folded, signs and common scales moved outwards, equal subexpressions one atom, linear forms collected. Sums
+inside products stay as they were written. Cost: linear in the formula, without recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from skinny.model.errors import InputError
+from skinny.model.formula.formula import Formula, Operations
+from skinny.model.limits import MOST_BITS, check, current
+
+from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plain, raised
+
+__all__ = ["normalise"]
+
+
+def normalise(outputs: Mapping[str, Formula], operations: Operations) -> tuple[Table, dict[str, Polynomial]]:
+    """The table of atoms and each output as a polynomial over it."""
+    denominator = 1
+    names: dict[str, int] = {}
+    for node, _ in operations:
+        if node.kind == "variable":
+            names.setdefault(node.value, len(names))
+        elif node.kind == "constant" and denominator.bit_length() <= MOST_BITS:
+            denominator *= node.value.denominator if denominator % node.value.denominator else 1
+    table = Table(names, denominator)
+    known: dict[int, Polynomial] = {}
+    for node, args in operations:
+        check()
+        match node.kind:
+            case "constant":
+                known[id(node)] = {(): plain(node.value)} if node.value else {}
+            case "variable":
+                known[id(node)] = {((names[node.value], 1),): 1}
+            case "power":
+                known[id(node)] = _power(table, known[id(args[0])], node.value)
+            case "sum":
+                total: Polynomial = {}
+                known[id(node)] = total
+                for arg in args:
+                    for monomial, coefficient in known[id(arg)].items():
+                        add_into(total, monomial, coefficient)
+            case _:
+                known[id(node)] = _product(table, [known[id(arg)] for arg in args])
+    return table, {name: known[id(formula)] for name, formula in outputs.items()}
+
+
+def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
+    """The product with its sums kept: one monomial, unless a sum is multiplied by constants only."""
+    scale: Coefficient = 1
+    powers: dict[int, int] = {}
+    sums: list[Polynomial] = []
+    for factor in factors:
+        if len(factor) == 1:
+            ((part, coefficient),) = factor.items()
+            if coefficient != 1:
+                scale = plain(scale * coefficient)
+            for atom, exponent in part:
+                powers[atom] = powers.get(atom, 0) + exponent
+        elif factor:
+            sums.append(factor)
+        else:
+            return {}
+    if len(sums) == 1 and not powers:
+        return {m: plain(c * scale) for m, c in sums[0].items()}
+    for polynomial in sums:
+        size, reduced = table.reduced(polynomial)
+        scale = plain(scale * size)
+        atom = table.atom(reduced)
+        powers[atom] = powers.get(atom, 0) + 1
+    return {_monomial(powers): scale}
+
+
+def _power(table: Table, base: Polynomial, exponent: int) -> Polynomial:
+    if exponent == 0:
+        return {(): 1}
+    if exponent == 1 or not base:
+        return base
+    if len(base) == 1:
+        ((part, coefficient),) = base.items()
+        return {_monomial({atom: e * exponent for atom, e in part}): raised(coefficient, exponent)}
+    size, reduced = table.reduced(base)
+    return {_monomial({table.atom(reduced): exponent}): raised(size, exponent)}
+
+
+def _monomial(powers: dict[int, int]) -> Monomial:
+    factors = sum(powers.values())
+    if factors > current().factors:
+        raise InputError(f"a product of {factors:,} factors is longer than the limit, {current().factors:,} factors")
+    return tuple(sorted(powers.items()))

@@ -1,0 +1,1 @@
+"""``skinny bench``: benchmarks, a module each, of what the project promises."""

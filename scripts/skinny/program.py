@@ -1,0 +1,388 @@
+"""Programs as Python sees them: compiled from formulas, and run, explained, simulated and built by their methods.
+
+A :class:`Program` wraps the one of ``skinny.model`` and takes and gives plain numbers. Each method does what the
+command of its name does. Whatever cannot be used is an :exc:`InputError` of one line.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.formula.formula import Formula, formula_text
+from skinny.model.formula.parse import parse_formula
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.program import storage
+from skinny.model.program.program import CONTRACTS
+from skinny.model.program.program import Program as ModelProgram
+from skinny.model.program.text import check_names, dumps, instruction_texts, scalar_texts
+from skinny.model.rings import Number, Ring
+from skinny.model.run.explain import METHODS
+from skinny.model.run.golden import run
+
+from .answers import bounds, describe, explanation, random_inputs, simulation
+from .compiling import LONGEST_TITLE, compile_outputs
+from .trace import Trace
+from .values import (
+    as_box,
+    as_elements,
+    as_list,
+    as_number,
+    as_path,
+    as_ring,
+    as_row,
+    as_start,
+    as_whole,
+    expect_choice,
+    listed,
+    shown,
+)
+
+__all__ = ["Program", "compile", "load"]
+
+#: Lines of a listing that a notebook shows from its beginning and from its end.
+SHOWN = 40
+
+Path = str | os.PathLike[str]
+#: A number for each output, or a list of them for a batch; by name where there are several outputs.
+Results = Number | list[Number] | dict[str, Number] | dict[str, list[Number]]
+
+
+def compile(
+    formula: str | Formula | Mapping[str, str | Formula],
+    *,
+    contract: str = "clean",
+    width: int = 3,
+    attention: bool = True,
+    without: str | Collection[str] = (),
+    start: Sequence[int] | None = None,
+    self_check: bool = False,
+) -> Program:
+    """Compile a formula to a program and prove the result.
+
+    ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
+    the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
+    switched off. ``skinny compile --help`` explains the other options.
+    """
+    outputs, title = _outputs(formula)
+    expect_choice(contract, CONTRACTS, "contract")
+    _, program = compile_outputs(
+        outputs,
+        title,
+        contract=contract,
+        width=as_whole(width, "width"),
+        attention=bool(attention),
+        without=_pass_names(without),
+        start=None if start is None else _whole_start(start, width),
+        self_check=bool(self_check),
+    )
+    return Program(program)
+
+
+def load(path: Path) -> Program:
+    """The program that a ``.skn`` or ``.npz`` file holds."""
+    return Program(storage.load(as_path(path)))
+
+
+class Program:
+    """A straight-line program on a few registers. ``model`` is the program that ``skinny.model`` computes with.
+
+    ``print`` shows its listing. ``inputs`` and ``outputs`` are names, ``len(program)`` is the number of instructions.
+    """
+
+    __slots__ = ("model",)
+
+    def __init__(self, model: ModelProgram) -> None:
+        if not isinstance(model, ModelProgram):
+            raise InputError(f"a Program is made by skinny.compile or skinny.load, not from {shown(model)}")
+        check_names(model)
+        self.model = model
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs, in the order in which lists and arrays hold their values."""
+        return self.model.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return tuple(output.name for output in self.model.outputs)
+
+    @property
+    def width(self) -> int:
+        """The number of registers."""
+        return self.model.width
+
+    @property
+    def contract(self) -> str:
+        """``clean`` or ``in-place``."""
+        return self.model.contract
+
+    @property
+    def title(self) -> str:
+        """The formula that the program was compiled from."""
+        return self.model.title
+
+    def __len__(self) -> int:
+        return len(self.model)
+
+    def __eq__(self, other: object) -> bool:
+        return self.model == other.model if isinstance(other, Program) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Program {listed(self.outputs)} from {listed(self.inputs) or 'no inputs'}: {len(self):,} instructions "
+            f"on {self.width} registers, {self.contract}>"
+        )
+
+    def __str__(self) -> str:
+        return dumps(self.model)
+
+    def _repr_html_(self) -> str:
+        if len(self) + len(self.outputs) + len(self.model.weights) + len(self.model.forms) <= 2 * SHOWN:
+            lines = str(self).split("\n")
+        else:
+            scalars, end = scalar_texts(self.model), len(self)
+            first, last = (
+                instruction_texts(self.model, scalars, *part)
+                for part in ((0, min(SHOWN, end)), (max(SHOWN, end - SHOWN), end))
+            )
+            hidden = end - len(first) - len(last)
+            lines = [*first, *([f"… {hidden:,} more instructions …"] if hidden else []), *last]
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><pre>{html.escape(chr(10).join(lines))}</pre>"
+
+    def run(self, inputs: Any = None, ring: str | Ring = "exact", *, start: Sequence[Number] | None = None) -> Results:
+        """The outputs as numbers, bit for bit as the hardware computes them.
+
+        One inference is a list of numbers in the order of :attr:`inputs`, or a dict of numbers by name; it gives a
+        number. A batch is a list of lists, an array of shape ``(batch, inputs)``, a dict of lists or a DataFrame; it
+        gives a list of numbers. Several outputs give a dict by name. ``start`` takes the place of the start vector.
+        """
+        ring = as_ring(ring)
+        elements, single = as_elements(inputs, self.inputs, ring)
+        with np.errstate(all="ignore"):  # floats may overflow; inf says so
+            found = run(self.model, ring, elements, as_start(start, self.width, ring)).outputs
+        columns = [ring.decode_all(column) for column in found.T]
+        if len(columns) == 1:
+            return columns[0][0] if single else columns[0]
+        return {name: column[0] if single else column for name, column in zip(self.outputs, columns, strict=True)}
+
+    def trace(self, inputs: Any = None, ring: str | Ring = "exact", *, start: Sequence[Number] | None = None) -> Trace:
+        """The registers after each instruction of one inference."""
+        ring = as_ring(ring)
+        row = as_row(inputs, self.inputs, ring, "inputs")
+        return Trace(self.model, ring, row, as_start(start, self.width, ring))
+
+    def bound(self, ring: str | Ring, box: Any, *, error: Number | None = None) -> dict[str, Any]:
+        """Proven ranges of the registers and errors of the outputs in fixed point.
+
+        ``box`` is the least and the greatest value of every input, ``(-1, 1)``, or a dict of such pairs by name. Where
+        the program is not safe, or an ``error`` is wanted, the smallest format that does is suggested.
+        """
+        wanted = None if error is None else as_number(error, "error")
+        if wanted is not None and wanted <= 0:
+            raise InputError(f"error must be above zero, not {error}")
+        return bounds(self.model, as_ring(ring), as_box(box, self.inputs), wanted)
+
+    def explain(self, a: Any, b: Any, ring: str | Ring = "exact", *, shares: str | None = None) -> dict[str, Any]:
+        """Why the inputs ``a`` and ``b`` give different outputs: where the runs part, and the share of every input in
+        the difference of each output. ``shares`` is ``line`` or ``order`` (docs/explain.md)."""
+        ring = as_ring(ring)
+        if shares is not None:
+            expect_choice(shares, METHODS, "shares")
+        before, after = (as_row(given, self.inputs, ring, what) for given, what in ((a, "a"), (b, "b")))
+        return explanation(self.model, ring, before, after, shares)
+
+    def info(self, ring: str | Ring = "modular:16") -> dict[str, Any]:
+        """The size of the program, what it reads and the limits of its speed-up; ``ring`` is that of the state bits."""
+        return describe(self.model, as_ring(ring))
+
+    def save(self, path: Path) -> None:
+        """Write the program to a ``.skn`` (text) or ``.npz`` (binary) file."""
+        storage.save(self.model, as_path(path))
+
+    def simulate(
+        self,
+        inputs: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        random: int | None = None,
+        threads: int = 4,
+        lanes: int = 1,
+        self_check: bool | None = None,
+        simulator: str | None = None,
+        vcd: Path | None = None,
+    ) -> dict[str, Any]:
+        """Simulate the core and compare it with the cycle model in every cycle; a difference is a :exc:`CheckError`.
+
+        ``inputs`` are as for :meth:`run`; or ``random`` is the number of random inferences. ``results`` holds a list of
+        numbers for each output. ``skinny sim --help`` explains the options and the other keys.
+        """
+        # Loaded here, because the other methods need neither Amaranth nor cocotb.
+        from skinny.sim import SIMULATORS
+        from skinny.sim.simulators.choose import choose
+
+        ring = as_ring(ring)
+        if simulator is not None:
+            expect_choice(simulator, SIMULATORS, "simulator")
+        waveform = None if vcd is None else as_path(vcd, "waveform")
+        if random is None:
+            elements, _ = as_elements(inputs, self.inputs, ring)
+        elif inputs is not None:
+            raise InputError("give inputs or a number of random inferences, not both")
+        else:
+            elements = random_inputs(as_whole(random, "number of random inferences"), len(self.inputs), ring)
+        image = self._image(ring, lanes, self_check, threads=threads)
+        taken, _ = choose(simulator, waveform is not None)
+        began = perf_counter()
+        found, figures = simulation(image, elements, taken, waveform)
+        results = {name: ring.decode_all(column) for name, column in zip(self.outputs, found.T, strict=True)}
+        return figures | {"simulator": taken, "seconds": perf_counter() - began, "results": results}
+
+    def verilog(
+        self,
+        folder: Path,
+        ring: str | Ring,
+        *,
+        threads: int = 4,
+        lanes: int = 1,
+        self_check: bool | None = None,
+        depth: int | None = None,
+        rom: bool = False,
+        vectors: int = 100,
+    ) -> dict[str, Any]:
+        """Write the core as Verilog, with a test bench that checks itself, into ``folder``; ``skinny verilog --help``
+        explains the options and the keys."""
+        from skinny.hdl.export.export import export
+        from skinny.model.machine.cycles import latency
+
+        target = as_path(folder, "folder")
+        ring = as_ring(ring)
+        image = self._image(ring, lanes, self_check, threads=threads, depth=depth)
+        elements = random_inputs(as_whole(vectors, "number of vectors"), len(self.inputs), ring)
+        return {
+            "folder": target,
+            "files": export(image, elements, target, rom=bool(rom)),
+            "ring": ring.name,
+            "threads": image.config.threads,
+            "words": sum(map(len, image.lanes)),
+            "cycles": latency(image),
+        }
+
+    def fpga(
+        self,
+        device: str,
+        ring: str | Ring,
+        *,
+        threads: int = 4,
+        lanes: int = 1,
+        self_check: bool | None = None,
+        seeds: int = 3,
+        frequency: float | None = None,
+        inferred: bool = False,
+        depth: int | None = None,
+        rom: bool = False,
+        gate_level: bool | None = None,
+        estimate: bool = False,
+        folder: Path | None = None,
+    ) -> dict[str, Any]:
+        """What the core costs on an FPGA, from synthesis, place and route, or, in a moment, from an ``estimate``.
+        ``folder`` takes Verilog, netlist, reports and a bitstream. ``skinny fpga --help`` explains the options and the
+        keys."""
+        from skinny.sim.fpga.devices import ICE40, find_device
+        from skinny.sim.fpga.estimate import estimate_report
+
+        found = find_device(device if isinstance(device, str) else shown(device))
+        if not 1 <= as_whole(seeds, "number of seeds") <= 1000:
+            raise InputError(f"the number of seeds must be 1 to 1000, not {seeds}")
+        aim = None if frequency is None else float(as_number(frequency, "frequency"))
+        if aim is not None and not 1 <= aim <= 1000:
+            raise InputError(f"the frequency must be 1 to 1000 MHz, not {aim:g}")
+        target = None if folder is None else as_path(folder, "folder")
+        image = self._image(as_ring(ring), lanes, self_check, threads=threads, depth=depth)
+        if estimate:
+            if target is not None or gate_level:
+                raise InputError("an estimate has neither files nor a netlist: it goes without folder and gate_level")
+            parts = "generic" if inferred else found.family.target
+            return estimate_report(image, found, parts, rom=bool(rom))
+
+        from skinny.sim.fpga.gate import expect_gate_level
+        from skinny.sim.fpga.report import Design, implement, write_design
+
+        checked = found.family is ICE40 if gate_level is None else bool(gate_level)
+        if checked:
+            expect_gate_level(found)
+        design = Design(image, found, rom=bool(rom), inferred=bool(inferred))
+        report = implement(design, range(1, seeds + 1), frequency=aim, gate_level=checked)
+        files = {} if target is None else {"folder": target, "files": write_design(report, target)}
+        return report.as_dict() | files
+
+    def _image(self, ring: Ring, lanes: int, self_check: bool | None, *, threads: int, depth: int | None = None) -> Any:
+        """The image of this program for a core, or for an engine of several lanes."""
+        options = ImageOptions(
+            threads=as_whole(threads, "number of threads"),
+            lanes=as_whole(lanes, "number of lanes"),
+            self_check=None if self_check is None else bool(self_check),
+            depth=None if depth is None else as_whole(depth, "program depth"),
+        )
+        return build_image(self.model, ring, options)
+
+
+def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
+    """The formula of each output, and the title of the program."""
+    if isinstance(given, str):
+        return parse_formula(given), given
+    if isinstance(given, Formula):
+        given = {"y": given}
+    if not isinstance(given, Mapping):
+        raise InputError(f"a formula must be a text, a Formula or a dict of them, not {shown(given)}")
+    if not given:
+        raise InputError("the formula is empty")
+    outputs = {}
+    for name, formula in given.items():
+        if not isinstance(name, str):
+            raise InputError(f"the name of an output must be a text, not {shown(name)}")
+        outputs[name] = _output(name, formula)
+    title = "; ".join(f"{name} = {formula_text(formula, LONGEST_TITLE)}" for name, formula in outputs.items())
+    return outputs, title
+
+
+def _output(name: str, given: Any) -> Formula:
+    if isinstance(given, Formula):
+        return given
+    if isinstance(given, int | float | Fraction | np.number):
+        return Formula("constant", value=as_number(given, f"output {name!r}"))
+    if not isinstance(given, str):
+        raise InputError(f"output {name!r}: a formula must be a text or a Formula, not {shown(given)}")
+    try:
+        parsed = parse_formula(given)
+    except InputError as error:
+        raise InputError(f"output {name!r}: {error}") from None
+    if list(parsed) not in (["y"], [name]):
+        raise InputError(f"output {name!r}: the text must be one formula, not those of {listed(list(parsed))}")
+    return next(iter(parsed.values()))
+
+
+def _pass_names(given: Any) -> frozenset[str]:
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"without must be a list of names of passes, not {shown(given)}")
+    return frozenset(names)
+
+
+def _whole_start(given: Any, width: int) -> tuple[int, ...]:
+    values = as_list(given, "start")
+    if len(values) != width:
+        raise InputError(f"start must have {width} values, not {len(values)}")
+    exact = [as_number(value, "start") for value in values]
+    if any(value.denominator != 1 for value in exact):
+        raise InputError(f"the values of start must be integers, not {shown(given)}")
+    return tuple(value.numerator for value in exact)

@@ -1,0 +1,140 @@
+"""The registers of one inference, step by step: as numbers, as lines of text and as a picture."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.files import write_file
+from skinny.model.program.program import Program
+from skinny.model.program.text import instruction_texts, scalar_texts
+from skinny.model.rings import Array, Number, Ring
+from skinny.model.run.golden import trace, trace_chunks
+from skinny.model.run.vcd import write_vcd
+
+from .values import as_path, readable
+
+__all__ = ["COLOURS", "Trace", "draw_registers", "expect_png", "save_picture", "trace_lines"]
+
+#: Colours that differ in lightness as well, so that they print.
+COLOURS = ("#0b6e99", "#d9730d", "#5b3a8c", "#2f7d4f", "#a8324a", "#7a7a7a")
+
+
+class Trace:
+    """The registers of one inference: ``registers`` at the start and after each of the ``instructions``, and what was
+    sent as ``outputs``. ``print`` shows a line for each instruction, a notebook a picture."""
+
+    def __init__(self, program: Program, ring: Ring, inputs: Array, start: Array | None = None) -> None:
+        self._given = (program, ring, inputs[None], start)
+        with np.errstate(all="ignore"):  # floats may overflow; inf says so
+            self._elements = trace(*self._given)[:, 0]
+        self.ring = ring.name
+        self.instructions = instruction_texts(program, scalar_texts(program), 0, len(program))
+        self.registers: list[list[Number]] = ring.decode_all(self._elements)
+        self.outputs = {o.name: self.registers[o.at][o.register] for o in program.outputs}
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self):,} instructions in {self.ring}>"
+
+    def __str__(self) -> str:
+        with np.errstate(all="ignore"):
+            return "\n".join(trace_lines(*self._given))
+
+    def _repr_png_(self) -> bytes | None:
+        picture = io.BytesIO()
+        try:
+            save_picture(self._figure(), picture)
+        except InputError:  # a notebook then shows the text
+            return None
+        return picture.getvalue()
+
+    def picture(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a ``.png`` file."""
+        name = as_path(path)
+        expect_png(name)
+        figure = self._figure()
+        write_file(name, lambda file: save_picture(figure, file))
+
+    def vcd(self, path: str | os.PathLike[str]) -> None:
+        """Write a waveform (value change dump), one time step for each instruction."""
+        program, ring, *_ = self._given
+        write_vcd(as_path(path), program, ring, self._elements)
+
+    def _figure(self) -> Any:
+        program, ring, *_ = self._given
+        return draw_registers(program, ring, self._elements)
+
+
+def trace_lines(
+    program: Program, ring: Ring, inputs: Array, start: Array | None = None, bold: tuple[str, str] = ("", "")
+) -> Iterator[str]:
+    """A line for each instruction with the registers after it, made piece by piece, so that a long trace needs no
+    memory and can be cut off by its reader. Columns are as wide as the first piece needs. What is written is marked
+    with a star and stands between the texts ``bold``."""
+    scalars = scalar_texts(program)
+    sent: dict[int, list[str]] = {}
+    for output in program.outputs:
+        text = f"{output.name} = R{output.register}{', restart' if output.restart else ''}"
+        sent.setdefault(output.at, []).append(text)
+    widths: list[int] = []
+    step_width, text_width = len(str(len(program))), 0
+    for first, piece in trace_chunks(program, ring, inputs, start):
+        rows = [[str(readable(ring.decode(v), f"R{r}")) for r, v in enumerate(row)] for row in piece[:, 0]]
+        texts = instruction_texts(program, scalars, max(0, first - 1), first + len(rows) - 1)
+        written = program.code.dst[max(0, first - 1) : first + len(rows) - 1].tolist()
+        if first == 0:
+            texts.insert(0, "start")
+            written.insert(0, -1)
+            text_width = max(map(len, texts))
+            widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+            heads = [f"R{register}".rjust(width) for register, width in enumerate(widths)]
+            yield "  ".join([" " * step_width, " " * text_width, *heads])
+        for step, text, target, row in zip(itertools.count(first), texts, written, rows, strict=False):
+            cells = [
+                f"{bold[0]}{value:>{width}}{bold[1]}*" if register == target else f"{value:>{width}} "
+                for register, (value, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            line = f"{step:>{step_width}}  {text:<{text_width}}  {' '.join(cells)}  {'; '.join(sent.get(step, ()))}"
+            yield line.rstrip()
+
+
+def draw_registers(program: Program, ring: Ring, registers: Array) -> Any:
+    """A figure of the registers over time, from elements of shape ``(steps, width)``."""
+    # Loaded here, because Matplotlib takes longer to load than all the rest.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 1.3 * program.width + 1.2), layout="constrained")
+    axes = figure.subplots(program.width, 1, squeeze=False)[:, 0]
+    for number, axis in enumerate(axes):
+        try:
+            decoded = [float(ring.decode(value)) for value in registers[:, number]]
+        except OverflowError:
+            raise InputError(f"R{number}: a value is too large to be drawn") from None
+        axis.step(range(len(decoded)), decoded, where="post", color=COLOURS[number % len(COLOURS)], linewidth=1.2)
+        axis.set_ylabel(f"R{number}", rotation=0, labelpad=14)
+        axis.margins(x=0.01)
+        axis.grid(alpha=0.3)
+        axis.tick_params(labelbottom=number == program.width - 1)
+    axes[0].set_title(f"registers of one inference in {ring.name}: {len(program)} instructions")
+    axes[-1].set_xlabel("instruction")
+    return figure
+
+
+def save_picture(figure: Any, file: IO[bytes]) -> None:
+    """Write ``figure`` as PNG."""
+    figure.savefig(file, format="png", dpi=110)
+
+
+def expect_png(path: str) -> None:
+    """Refuse a name that is not that of a picture."""
+    if Path(path).suffix != ".png":
+        raise InputError(f"{path}: the name of a picture must end in .png")

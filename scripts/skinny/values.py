@@ -1,0 +1,271 @@
+"""Arguments from Python, checked: rings, numbers, the values of a program's inputs, boxes, paths.
+
+Whatever cannot be used is an :exc:`InputError` of the line that the command prints for it; where the command names its
+option (``--inputs``), the name of the argument stands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.rings import Array, Ring, exact_number, parse_ring
+
+__all__ = [
+    "as_box",
+    "as_elements",
+    "as_list",
+    "as_number",
+    "as_path",
+    "as_ring",
+    "as_row",
+    "as_start",
+    "as_whole",
+    "expect_choice",
+    "listed",
+    "printable",
+    "readable",
+    "shown",
+]
+
+
+def as_ring(given: Any) -> Ring:
+    """A ring by its name, or the ring itself."""
+    if isinstance(given, Ring):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"the ring must be a name such as 'fixed:16.8', not {shown(given)}")
+    return parse_ring(given)
+
+
+def as_whole(given: Any, what: str) -> int:
+    """A whole number."""
+    if isinstance(given, np.integer):
+        return int(given)
+    if not isinstance(given, int):
+        raise InputError(f"the {what} must be a whole number, not {shown(given)}")
+    return given
+
+
+def as_path(given: Any, what: str = "path") -> str:
+    """The name of a file or a folder."""
+    try:
+        path = os.fsdecode(os.fspath(given))
+        os.fsencode(path)
+    except (TypeError, UnicodeError):
+        raise InputError(f"the {what} must be the name of a file or folder, not {shown(given)}") from None
+    if not path or "\0" in path:
+        raise InputError(f"the {what} must be the name of a file or folder, not {path!r}")
+    return path
+
+
+def expect_choice(given: Any, choices: Sequence[str], what: str) -> None:
+    """Refuse what is none of ``choices``."""
+    if given not in choices:
+        raise InputError(f"the {what} must be {' or '.join(choices)}, not {shown(given)}")
+
+
+def shown(given: Any) -> str:
+    """An argument in a message."""
+    try:
+        text = repr(given)
+    except Exception:  # an argument of any type may fail to print itself, which is not what the message is about
+        text = f"a value of type {type(given).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, for a message."""
+    return ", ".join(names[:5]) + ", …" * (len(names) > 5)
+
+
+def readable(value: Any, name: str) -> int | float | str:
+    """A ring's number as JSON can hold it: an integer, a finite float, or a text like ``3/4`` or ``inf``."""
+    if isinstance(value, Fraction):
+        value = value.numerator if value.denominator == 1 else value
+    try:
+        text = str(value)
+    except ValueError:  # the interpreter's guard against quadratic conversions
+        raise InputError(f"{name}: a value has too many digits to be printed") from None
+    if isinstance(value, int) or (isinstance(value, float) and value - value == 0):
+        return value
+    return text
+
+
+def printable(answer: Any, name: str = "") -> Any:
+    """``answer`` with all its numbers :func:`readable`."""
+    if isinstance(answer, dict):
+        return {key: printable(value, f"{name} {key}".lstrip()) for key, value in answer.items()}
+    if isinstance(answer, list | tuple):
+        return [printable(value, f"{name} {number}") for number, value in enumerate(answer)]
+    return answer if answer is None or isinstance(answer, str) else readable(answer, name)
+
+
+def as_elements(given: Any, names: Sequence[str], ring: Ring, what: str = "inputs") -> tuple[Array, bool]:
+    """The inputs ``names`` as elements of shape ``(batch, inputs)``, and whether ``given`` is a single inference.
+
+    A single inference is a list or an array of numbers in the order of ``names``, or a dict of numbers by name. A batch
+    is a list of such lists, an array of shape ``(batch, inputs)``, a dict of columns or a DataFrame, whose other
+    columns are not read.
+    """
+    if given is None:
+        if names:
+            raise InputError(f"the program reads {listed(names)}: give {what}")
+        return np.empty((1, 0), dtype=ring.element_dtype), True
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise InputError(f"{what}: the program has no input {shown(name)}")
+        columns, single = _named_columns(given, given, names, what)
+    elif hasattr(given, "columns") and hasattr(given, "__getitem__"):  # a DataFrame, of pandas or of another library
+        columns, single = _named_columns(given, list(given.columns), names, what)
+    else:
+        columns, single = _ordered_columns(given, names, what)
+    batch = len(columns[0]) if columns else 1 if single else len(given)
+    if not batch:
+        raise InputError(f"{what}: there is no row of values")
+    out = np.empty((batch, len(names)), dtype=ring.element_dtype)
+    for u, (name, column) in enumerate(zip(names, columns, strict=True)):
+        out[:, u] = _encoded(column, ring, partial(_place, what, name, single))
+    return out, single
+
+
+def as_row(given: Any, names: Sequence[str], ring: Ring, what: str) -> Array:
+    """The inputs of a single inference as elements of shape ``(inputs,)``."""
+    elements, single = as_elements(given, names, ring, what)
+    if not single:
+        raise InputError(f"{what}: one inference is wanted, not a batch of {len(elements)}")
+    row: Array = elements[0]
+    return row
+
+
+def as_start(given: Any, width: int, ring: Ring) -> Array | None:
+    """A start vector as elements; None stays None."""
+    if given is None:
+        return None
+    values = as_list(given, "start")
+    if len(values) != width:
+        raise InputError(f"start must have {width} values, not {len(values)}")
+    return _encoded(values, ring, lambda register: f"start, R{register - 1}")
+
+
+def as_box(given: Any, names: Sequence[str], what: str = "box") -> list[tuple[Fraction, Fraction]]:
+    """The least and the greatest value of each input: from one pair for all, or a dict of pairs by name."""
+    if not isinstance(given, Mapping):
+        return [_pair(given, what)] * len(names)
+    for name in given:
+        if name not in names:
+            raise InputError(f"{what}: the program has no input {shown(name)}")
+    for name in names:
+        if name not in given:
+            raise InputError(f"{what}: the input {name!r} has no box")
+    return [_pair(given[name], f"{what} {name}") for name in names]
+
+
+def as_number(given: Any, what: str) -> Fraction:
+    """A finite number, exactly."""
+    try:
+        return exact_number(given)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+
+
+def _pair(given: Any, what: str) -> tuple[Fraction, Fraction]:
+    values = as_list(given, what)
+    if len(values) != 2:
+        raise InputError(f"{what}: expected (LO, HI), found {shown(given)}")
+    low, high = (as_number(value, what) for value in values)
+    if low > high:
+        raise InputError(f"{what}: the least value is above the greatest")
+    return low, high
+
+
+def _place(what: str, name: str, single: bool, row: int) -> str:
+    return f"{what}, column {name!r}" if single else f"{what}: row {row}, column {name!r}"
+
+
+def _encoded(column: Sequence[Any], ring: Ring, place: Callable[[int], str]) -> Array:
+    """A column of numbers as elements. Equal numbers are encoded once; ``place`` names a row, counted from 1."""
+    known: dict[Any, Any] = {}
+    out = np.empty(len(column), dtype=ring.element_dtype)
+    for row, value in enumerate(column):
+        try:
+            element = known.get(value)
+            if element is None:
+                exact_number(value)
+                element = known[value] = ring.encode(value)
+            out[row] = element
+        except TypeError:  # what cannot be a key is no number
+            raise InputError(f"{place(row + 1)}: {shown(value)} is not a number") from None
+        except InputError as error:
+            raise InputError(f"{place(row + 1)}: {error}") from None
+    return out
+
+
+def _is_column(given: Any) -> bool:
+    """Whether ``given`` holds several values, as lists, arrays, ranges and the columns of a DataFrame do."""
+    return hasattr(given, "__len__") and hasattr(given, "__iter__") and not isinstance(given, str | bytes | Mapping)
+
+
+def as_list(given: Any, what: str) -> list[Any]:
+    """The values of a list, an array of one dimension or a column of a DataFrame."""
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        raise InputError(f"{what}: expected one row of numbers, found an array of shape {given.shape}")
+    if not _is_column(given):
+        raise InputError(f"{what}: expected a list of numbers, found {shown(given)}")
+    return list(given.tolist() if hasattr(given, "tolist") else given)
+
+
+def _named_columns(given: Any, known: Iterable[Any], names: Sequence[str], what: str) -> tuple[list[list[Any]], bool]:
+    held = set(known)
+    for name in names:
+        if name not in held:
+            raise InputError(f"{what}: the input {name!r} is missing")
+    values = [given[name] for name in names]
+    several = [_is_column(value) for value in values]
+    if not any(several):
+        return [[value] for value in values], True
+    columns = [
+        as_list(value, f"{what}, column {name!r}") if many else [value]
+        for name, value, many in zip(names, values, several, strict=True)
+    ]
+    for name, column, many in zip(names, columns, several, strict=True):
+        if not many or len(column) != len(columns[0]):
+            count = f"{len(column)} values" if many else "one value"
+            raise InputError(
+                f"{what}: the columns differ in length: {names[0]!r} has {len(columns[0])}, {name!r} {count}"
+            )
+    return columns, False
+
+
+def _ordered_columns(given: Any, names: Sequence[str], what: str) -> tuple[list[list[Any]], bool]:
+    if isinstance(given, np.ndarray):
+        if given.ndim not in (1, 2) or given.shape[-1] != len(names):
+            raise InputError(_shape_message(names, what, given.shape))
+        rows: list[Any] = given.tolist()
+        single = given.ndim == 1
+    else:
+        if not _is_column(given):
+            raise InputError(f"{what} must be a list, a dict, an array or a DataFrame of numbers, not {shown(given)}")
+        rows = as_list(given, what)
+        single = not any(_is_column(row) for row in rows)
+    if single:
+        rows = [rows]
+    for number, row in enumerate(rows, 1):
+        if not _is_column(row):
+            raise InputError(f"{what}: row {number}: expected a list of numbers, found {shown(row)}")
+        if len(row) != len(names):
+            if single:
+                raise InputError(_shape_message(names, what, (len(row),)))
+            raise InputError(f"{what}: row {number} has {len(row)} values, the program {len(names)} inputs")
+    return [list(column) for column in zip(*map(list, rows), strict=True)], single
+
+
+def _shape_message(names: Sequence[str], what: str, shape: tuple[int, ...]) -> str:
+    return f"the {what} must have the shape ({len(names)},) or (batch, {len(names)}), not {shape}"

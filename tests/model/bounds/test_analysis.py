@@ -1,0 +1,35 @@
+"""The analysis with small limits, so that it must forget, and what counts as overflow."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from skinny.model.bounds import analysis
+from skinny.model.bounds.bounds import bound
+from skinny.model.program.program import Input
+from skinny.model.rings import FixedPoint
+
+
+def test_what_is_no_number_does_not_fit(reference):
+    found = analysis.Analysis(reference.program_of([(0, 1, 1, 0)], "x", [], [Input(0)]), FixedPoint(16, 8), [(-1, 1)])
+    assert found.first_overflow(16) is None
+    found.high[0] = np.nan
+    assert found.first_overflow(16).instruction == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_never_exceeded_when_collapsed(reference, monkeypatch, seed):
+    for name, value in (("_WORK", 1), ("_LEAST_TERMS", 2 + seed % 5), ("_RECURRING_WORK", 1), ("_LEAST_RECURRING", 1)):
+        monkeypatch.setattr(analysis, name, value)
+    monkeypatch.setattr(analysis, "_KEPT_PRODUCTS", 3)
+    rng = random.Random(seed)
+    program = (
+        reference.random_program(rng, 10)
+        if seed % 2
+        else reference.polynomial_program(rng, 3, inputs=3, contract="in-place")
+    )
+    ends = [sorted(Fraction(rng.randint(-8, 8), 8) for _ in range(2)) for _ in program.inputs]
+    found = bound(program, FixedPoint(32, 6), ends)
+    for raw in reference.some_inputs(rng, reference.raw_box(FixedPoint(32, 6), ends), 40):
+        reference.assert_within(program, found, 6, raw)

@@ -1,0 +1,67 @@
+"""Scalars of the analysis against forms that are evaluated in fractions."""
+
+import random
+from fractions import Fraction
+
+import pytest
+from skinny.model.bounds.enclosures import Algebra
+from skinny.model.bounds.scalars import Scalars
+from skinny.model.program.program import Input, Linear, Weight
+from skinny.model.rings import FixedPoint
+
+RING = FixedPoint(16, 6)
+WEIGHTS = (Fraction(1, 3), Fraction(-7, 10), Fraction(5, 4))
+FORMS = (Input(0), Weight(0), Weight(2), Linear(((0, 0), (1, 1)), 2), Linear(((2, 0),)))
+BOX = [(-64, 96), (16, 16)]
+
+
+def scalars_of(reference, limit=100):
+    program = reference.program_of([], "ab", WEIGHTS, FORMS)
+    return Scalars(program, BOX, program.quantise(RING).tolist(), RING.frac, Algebra(), limit)
+
+
+def ref_raw(form, raw, weights):
+    """The word of a form in plain integers."""
+    match form:
+        case Input(u):
+            return raw[u]
+        case Weight(k):
+            return weights[k]
+        case Linear(terms, bias):
+            total = sum((weights[k] * raw[u] + 32) >> 6 for k, u in terms)
+            return total + (0 if bias is None else weights[bias])
+
+
+@pytest.mark.parametrize("limit", [100, 1])
+def test_no_word_leaves_the_range_of_its_scalar(reference, limit):
+    scalars = scalars_of(reference, limit)
+    weights = [RING.encode(weight) for weight in WEIGHTS]
+    rng = random.Random(0)
+    points = [[low, high] for low in BOX[0] for high in BOX[1]]
+    points += [[rng.randint(*ends) for ends in BOX] for _ in range(200)]
+    for number, form in enumerate(FORMS):
+        scalar = scalars.scalar(number)
+        words = [ref_raw(form, raw, weights) for raw in points]
+        assert scalar.low * 64 <= min(words)
+        assert max(words) <= scalar.high * 64
+        # Two roundings of a form cost a step at most, and the bound is no wider than that at the corners.
+        assert (scalar.high - scalar.low) * 64 <= max(words) - min(words) + 2
+        assert all(word % (1 << min(scalar.zeros, 20)) == 0 for word in words)
+
+
+def test_scalars_are_made_once_and_kept_by_the_number_of_their_form(reference):
+    scalars = scalars_of(reference)
+    assert scalars.known == {}
+    assert scalars.scalar(3) is scalars.scalar(3)
+    assert list(scalars.known) == [3]
+
+
+def test_a_factor_has_the_used_weights_over_one_denominator(reference):
+    scalars = scalars_of(reference)
+    # 1/3 is used as 21/64; reading through it rounds by half a step at most and errs by |21/64 - 1/3|.
+    factor = scalars.factor(1)
+    assert (factor.terms, factor.shift) == ([(0, 21)], 6)
+    assert factor.rounding == 1 / 128
+    assert factor.change == pytest.approx(float(Fraction(1, 3) - Fraction(21, 64)))
+    # 5/4 has enough trailing zeros only after the word that is read; it is a float, so nothing changes.
+    assert scalars.factor(2).change == 0

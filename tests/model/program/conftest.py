@@ -1,0 +1,68 @@
+"""Programs that the tests of text and of files share."""
+
+import contextlib
+import resource
+
+import pytest
+from hypothesis import strategies as st
+from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+
+
+@st.composite
+def drawn_programs(draw):
+    width = draw(st.integers(2, 6))
+    inputs = draw(st.lists(st.sampled_from(["a", "R1", "w", "f", "emit", "end", "x_1", "restart"]), unique=True))
+    weights = draw(st.lists(st.fractions(max_denominator=1000), max_size=5))
+    plain = [Input(u) for u in range(len(inputs))] + [Weight(k) for k in range(len(weights))]
+    forms = draw(st.lists(st.sampled_from(plain), unique=True)) if plain else []
+    if weights:
+        index = st.integers(0, len(weights) - 1)
+        terms = st.lists(st.tuples(index, st.integers(0, max(0, len(inputs) - 1))), max_size=3 if inputs else 0)
+        linear = st.builds(lambda t, b: Linear(tuple(t), b), terms, st.none() | index)
+        forms = draw(st.permutations(forms + draw(st.lists(linear, max_size=3))))
+    length = draw(st.integers(0, 12)) if forms else 0
+    dst = draw(st.lists(st.integers(0, width - 1), min_size=length, max_size=length))
+    src = [(j + draw(st.integers(1, width - 1))) % width for j in dst]
+    sign = draw(st.lists(st.sampled_from([1, -1]), min_size=length, max_size=length))
+    form = draw(st.lists(st.integers(0, max(0, len(forms) - 1)), min_size=length, max_size=length))
+    places = sorted(draw(st.lists(st.integers(0, length), min_size=1, max_size=3)))
+    outputs = tuple(
+        Output(f"y{n}", draw(st.integers(0, width - 1)), at, draw(st.booleans())) for n, at in enumerate(places)
+    )
+    return Program(
+        width=width,
+        inputs=tuple(inputs),
+        weights=tuple(weights),
+        derived=tuple(draw(st.booleans()) for _ in weights),
+        forms=tuple(forms),
+        code=Columns.of(dst, src, sign, form),
+        outputs=outputs,
+        contract=draw(st.sampled_from(["clean", "in-place"])),
+        start=tuple(draw(st.lists(st.integers(-9, 2**70), min_size=width, max_size=width))),
+        self_check=draw(st.booleans()),
+        title=draw(st.sampled_from(["", "y = a", "y = a # twice\n\n  z = b", "ä·b"])),
+    )
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """A strategy for programs of every kind."""
+    return drawn_programs()
+
+
+@pytest.fixture(scope="session")
+def memory_for():
+    return bounded_memory
+
+
+@contextlib.contextmanager
+def bounded_memory(size):
+    """Inside the ``with`` block the process cannot grow by more than ``size`` bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as file:
+        now = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
