@@ -18,8 +18,11 @@ from .polynomial import Coefficient, Monomial, Polynomial, Table, add_into, plai
 __all__ = ["normalise"]
 
 
-def normalise(outputs: Mapping[str, Formula], operations: Operations) -> tuple[Table, dict[str, Polynomial]]:
-    """The table of atoms and each output as a polynomial over it."""
+def normalise(
+    outputs: Mapping[str, Formula], operations: Operations, keep_forms: bool = False
+) -> tuple[Table, dict[str, Polynomial]]:
+    """The table of atoms and each output as a polynomial over it. With ``keep_forms``, linear forms inside products are
+    atoms with the scale that they were written with, which may be what keeps their values small in fixed point."""
     denominator = 1
     names: dict[str, int] = {}
     for node, _ in operations:
@@ -37,7 +40,7 @@ def normalise(outputs: Mapping[str, Formula], operations: Operations) -> tuple[T
             case "variable":
                 known[id(node)] = {((names[node.value], 1),): 1}
             case "power":
-                known[id(node)] = _power(table, known[id(args[0])], node.value)
+                known[id(node)] = _power(table, known[id(args[0])], node.value, keep_forms)
             case "sum":
                 total: Polynomial = {}
                 known[id(node)] = total
@@ -45,17 +48,17 @@ def normalise(outputs: Mapping[str, Formula], operations: Operations) -> tuple[T
                     for monomial, coefficient in known[id(arg)].items():
                         add_into(total, monomial, coefficient)
             case _:
-                known[id(node)] = _product(table, [known[id(arg)] for arg in args])
+                known[id(node)] = _product(table, [known[id(arg)] for arg in args], keep_forms)
     return table, {name: known[id(formula)] for name, formula in outputs.items()}
 
 
-def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
+def _product(table: Table, factors: list[Polynomial], keep_forms: bool) -> Polynomial:
     """The product with its sums kept: one monomial, unless a sum is multiplied by constants only."""
     scale: Coefficient = 1
     powers: dict[int, int] = {}
     sums: list[Polynomial] = []
     for factor in factors:
-        if len(factor) == 1:
+        if len(factor) == 1 and not (keep_forms and _is_scaled_input(factor)):
             ((part, coefficient),) = factor.items()
             if coefficient != 1:
                 scale = plain(scale * coefficient)
@@ -68,18 +71,31 @@ def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
     if len(sums) == 1 and not powers:
         return {m: plain(c * scale) for m, c in sums[0].items()}
     for polynomial in sums:
-        size, reduced = table.reduced(polynomial)
+        size, reduced = (1, polynomial) if keep_forms and _is_form(polynomial) else table.reduced(polynomial)
         scale = plain(scale * size)
         atom = table.atom(reduced)
         powers[atom] = powers.get(atom, 0) + 1
     return {_monomial(powers): scale}
 
 
-def _power(table: Table, base: Polynomial, exponent: int) -> Polynomial:
+def _is_scaled_input(polynomial: Polynomial) -> bool:
+    """Whether the polynomial is an input times a constant other than ±1."""
+    ((monomial, coefficient),) = polynomial.items()
+    return len(monomial) == 1 and monomial[0][1] == 1 and abs(coefficient) != 1
+
+
+def _is_form(polynomial: Polynomial) -> bool:
+    """Whether the polynomial is linear in its atoms."""
+    return all(not monomial or (len(monomial) == 1 and monomial[0][1] == 1) for monomial in polynomial)
+
+
+def _power(table: Table, base: Polynomial, exponent: int, keep_forms: bool) -> Polynomial:
     if exponent == 0:
         return {(): 1}
     if exponent == 1 or not base:
         return base
+    if keep_forms and _is_form(base) and not (len(base) == 1 and not _is_scaled_input(base)):
+        return {_monomial({table.atom(base): exponent}): 1}
     if len(base) == 1:
         ((part, coefficient),) = base.items()
         return {_monomial({atom: e * exponent for atom, e in part}): raised(coefficient, exponent)}
