@@ -48,6 +48,6 @@ def test_suggests_few_bits_when_nothing_is_rounded(reference):
     ],
 )
 def test_refuses_what_no_format_reaches(reference, weight, error, message):
-    code = [(2, 1, 1, 0), (0, 2, 1, 0), (2, 0, 1, 1)]
+    code = [(2, 1, 1, 0), (0, 2, 1, 0), (2, 0, 1, 1), (0, 2, 1, 0)]
     with pytest.raises(InputError, match=f"^{message}$"):
         suggest(reference.program_of(code, "x", [Fraction(weight)], [Input(0), Weight(0)]), [(-3, 3)], error)
