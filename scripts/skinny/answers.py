@@ -119,27 +119,37 @@ def expect_fixed_point(ring: Ring) -> FixedPoint:
 
 def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None) -> dict[str, Any]:
     """Proven ranges and errors in fixed point; ``skinny bound --help`` explains the keys. Where the program is not
-    safe, or an ``error`` is wanted, a format is suggested."""
-    found = bound(program, expect_fixed_point(ring), box)
+    safe, or misses the ``error`` that is wanted, a format is suggested."""
+    ring = expect_fixed_point(ring)
+    found = bound(program, ring, box)
+
+    def proven(value: float) -> float | None:
+        return value if np.isfinite(value) else None
+
+    errors = {name: proven(value) if found.safe else None for name, value in found.errors.items()}
     answer: dict[str, Any] = {
         "ring": ring.name,
         "safe": found.safe,
-        "errors": found.errors,
-        "ranges": found.ranges.tolist(),
+        "errors": errors,
+        "ranges": [[proven(low), proven(high)] for low, high in found.ranges.tolist()],
         "overflow": None,
     }
     if found.overflow is not None:
-        at, register, low, high = found.overflow
+        at, register, output, low, high = found.overflow
         answer["overflow"] = {
             "instruction": at,
-            "text": instruction_texts(program, scalar_texts(program), at, at + 1)[0],
+            "text": None if at is None else instruction_texts(program, scalar_texts(program), at, at + 1)[0],
             "register": register,
-            "low": low,
-            "high": high,
+            "output": output,
+            "low": proven(low),
+            "high": proven(high),
         }
-    if error is not None or not found.safe:
+    within = error is None or all(value is not None and value <= error for value in errors.values())
+    if error is not None:
+        answer["reached"] = within
+    if not (found.safe and within):
         try:
-            answer["suggestion"] = suggest(program, box, error).name
+            answer["suggestion"] = suggest(program, box, error, ring.bits).name
         except InputError as problem:
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)

@@ -185,7 +185,8 @@ class Program:
         """Proven ranges of the registers and errors of the outputs in fixed point.
 
         ``box`` is the least and the greatest value of every input, ``(-1, 1)``, or a dict of such pairs by name. Where
-        the program is not safe, or an ``error`` is wanted, the smallest format that does is suggested.
+        the program is not safe, or misses the ``error`` that is wanted, a format that does is suggested. What is not
+        proven is None; ``skinny bound --help`` explains the keys.
         """
         wanted = None if error is None else as_number(error, "error")
         if wanted is not None and wanted <= 0:
