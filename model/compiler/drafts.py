@@ -48,6 +48,11 @@ class Draft:
     def code(self) -> Code:
         return self.history[-1][1]
 
+    @property
+    def cleaned(self) -> Code:
+        """The code before it was scheduled and searched."""
+        return [code for step, code in self.history if step not in ("schedule", "search")][-1]
+
     def add(self, step: str, code: Code) -> None:
         """Go on with ``code``, which is verified: so every pass is given code that was verified."""
         code.verify(f"after the step {step}")

@@ -111,7 +111,8 @@ class Estimate:
 
     def bits(self, frac: int) -> int:
         """The word that holds all that is read, with ``frac`` fraction bits."""
-        most = max([self.largest + self.error(frac), *(abs(float(c)) for c in self.weights)])
+        given = [float(np.abs(self.points).max(initial=0.0)), *(abs(float(c)) for c in self.weights)]
+        most = max(self.largest + self.error(frac), *given)
         bits = frac + 2
         while most >= 2.0 ** (bits - 1 - frac) and bits < 128:
             bits += 1
@@ -129,6 +130,8 @@ class Estimate:
             for key in rounded:
                 noises[key] = noises[key] + reached if key in noises else reached
         total = np.abs(systematic)
+        if frac == 0:
+            return float(total.max(initial=0.0))
         for reached in noises.values():
             total += np.abs(reached) * (step / 2)
         for product, (number, reached) in self.products.items():

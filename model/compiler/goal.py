@@ -34,9 +34,9 @@ Ends = tuple[Fraction, Fraction]
 @dataclass(frozen=True)
 class Precision:
     """What is asked of a program in fixed point: ``bits`` in a word, ``frac`` of them behind the binary point (none:
-    the compiler chooses), for inputs in ``box``, with an error of at most ``error`` (none: within twice the least that
-    any candidate has). With ``scale`` inputs and outputs are multiplied by powers of two, so that the bits are used
-    well."""
+    the compiler chooses), for inputs in ``box``, with an error of at most ``errors`` of each output (none: within twice
+    the least that any candidate has). With ``scale`` inputs and outputs are divided by powers of two, so that the bits
+    are used well."""
 
     bits: int
     frac: int | None

@@ -1,0 +1,196 @@
+"""Fixed: the drafts of a program for fixed point, and the choice among them.
+
+Precondition: formulas, a box and a word. Postcondition: the shortest program that is proven safe and precise enough
+(``choose``), or :exc:`CheckError` with the closest that can be had. Besides the drafts for the shortest program, there
+are those that keep values small: linear forms with the scale that the user gave them, and inputs scaled by their box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from skinny.model.bounds.analysis import MOST_BITS, Analysis
+from skinny.model.errors import CheckError, InputError
+from skinny.model.formula.formula import Formula, constant, evaluate, operations, postorder
+from skinny.model.rings import FixedPoint, Real
+
+from .choose import Choice, Judge, Option, Proof, Task
+from .code import Instruction
+from .drafts import Draft, History, drafts_of
+from .estimate import Estimate, sample_points
+from .goal import Ends, Goal, Precision
+from .lower import lower
+from .normalise import normalise
+from .polynomial import Polynomial, Table
+
+__all__ = ["Fixed", "Scaling", "exponent", "scaling", "choose_fixed"]
+
+#: Options of an output that are estimated at most; the longer ones are left out.
+MOST_OPTIONS = 400
+#: The number of bits when no word is large enough.
+NEVER = 999
+
+
+class Scaling(NamedTuple):
+    """Powers of two: an input is taken as ``x / 2^inputs[x]``, an output ``y`` is given as ``y / 2^outputs[y]``."""
+
+    inputs: dict[str, int]
+    outputs: dict[str, int]
+
+
+class Fixed(NamedTuple):
+    """The chosen drafts with their codes, the number of fraction bits, the proven errors, and the history of the drafts
+    for the shortest program."""
+
+    choice: Choice
+    judge: Judge
+    histories: dict[str, History]
+
+
+def exponent(size: Fraction) -> int:
+    """The least ``e`` with ``size <= 2^e``; zero for a size of zero."""
+    if not size:
+        return 0
+    e = size.numerator.bit_length() - size.denominator.bit_length()
+    return e if size <= Fraction(2) ** e else e + 1
+
+
+def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
+    """The scales with which inputs, and outputs as far as sample points tell, lie between -1 and 1."""
+    names = list(box)
+    points = sample_points([box[name] for name in names])
+    values = {name: points[u] for u, name in enumerate(names)} or {"": np.zeros(1)}
+    sizes = {
+        name: float(np.abs(evaluate(formula, values, Real())).max(initial=0.0)) for name, formula in outputs.items()
+    }
+    return Scaling(
+        {name: exponent(max(abs(end) for end in ends)) for name, ends in box.items()},
+        {name: exponent(Fraction(size)) if np.isfinite(size) else 0 for name, size in sizes.items()},
+    )
+
+
+def scaled_formulas(outputs: Mapping[str, Formula], scales: Scaling) -> dict[str, Formula]:
+    """The formulas of the scaled outputs in the scaled inputs."""
+    inputs = {name: _power(e) for name, e in scales.inputs.items()}
+    inner = _with_inputs(outputs, {name: c * Formula("variable", value=name) for name, c in inputs.items()})
+    return {name: _power(-scales.outputs[name]) * formula for name, formula in inner.items()}
+
+
+def _power(e: int) -> Formula:
+    return constant(Fraction(2) ** e)
+
+
+def _with_inputs(outputs: Mapping[str, Formula], inputs: Mapping[str, Formula]) -> dict[str, Formula]:
+    """The formulas with others in place of their inputs."""
+    made: dict[int, Formula] = {}
+    for node in postorder(*outputs.values()):
+        if node.kind == "variable":
+            made[id(node)] = inputs.get(node.value, node)
+        elif node.args:
+            made[id(node)] = Formula(node.kind, tuple(made[id(arg)] for arg in node.args), node.value)
+        else:
+            made[id(node)] = node
+    return {name: made[id(formula)] for name, formula in outputs.items()}
+
+
+def choose_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision, given: frozenset[Fraction]) -> Fixed:
+    """The choice for ``outputs``, whose inputs lie in ``precision.box``."""
+    table, polynomials = normalise(outputs, operations(*outputs.values()))
+    box = tuple(precision.box[name] for name in table.names)
+    goal = replace(goal, box=box)
+    options, histories = _options(outputs, table, polynomials, goal)
+
+    def proof(name: str, option: Option, frac: int) -> Proof:
+        program = lower({name: option.code}, table.names, goal.contract, given)
+        try:
+            analysis = Analysis(program, FixedPoint(MOST_BITS, frac), box)
+        except InputError:
+            return Proof(NEVER, float("inf"))
+        return Proof(analysis.bits_needed(), max(analysis.errors.values()))
+
+    fracs = [precision.frac] if precision.frac is not None else list(range(precision.bits - 1, -1, -1))
+    rounds_inputs = precision.frac is None and not precision.scale and bool(table.names)
+    task = Task(
+        precision.bits,
+        fracs,
+        precision.errors,
+        floor=lambda frac: 2.0 ** -(frac + 1) if rounds_inputs else 0.0,
+    )
+    judge = Judge(options, task, proof)
+    choice = judge.choose()
+    if choice is None:
+        raise CheckError(_refusal(judge, precision))
+    return Fixed(choice, judge, histories)
+
+
+def _options(
+    outputs: Mapping[str, Formula], table: Table, polynomials: Mapping[str, Polynomial], goal: Goal
+) -> tuple[dict[str, list[Option]], dict[str, History]]:
+    """The options of each output, and the history of the drafts for the shortest program."""
+    assert goal.box is not None
+    points = sample_points(goal.box)
+    found: dict[str, dict[tuple[Instruction, ...], Option]] = {name: {} for name in outputs}
+    histories: dict[str, History] = {}
+    # What makes short programs shorter takes long, so it is done for the shapes of the shortest program only.
+    quick = replace(goal, without=goal.without | {"schedule", "search"})
+    variants = [(table, polynomials, goal)]
+    if goal.attention:
+        variants += [
+            (*normalise(formulas, operations(*formulas.values()), keep_forms=True), quick)
+            for formulas in (outputs, _boxed(outputs, dict(zip(table.names, goal.box, strict=True))))
+        ]
+    seen: list[tuple[list[Polynomial], Mapping[str, Polynomial]]] = []
+    for variant, polynomials, wishes in variants:
+        assert variant.names == table.names
+        if (variant.sums, polynomials) in seen:
+            continue
+        seen.append((list(variant.sums), polynomials))
+        for name, polynomial in polynomials.items():
+            drafts, history = drafts_of(name, polynomial, variant, wishes, 0)
+            histories.setdefault(name, history)
+            for draft in drafts:
+                for code in dict.fromkeys([draft.cleaned, draft.code]):
+                    key = tuple(code.instructions())
+                    if key not in found[name] and len(found[name]) < MOST_OPTIONS:
+                        found[name][key] = Option(draft, code, Estimate(code, points))
+    return {name: list(options.values()) for name, options in found.items()}, histories
+
+
+def _boxed(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> dict[str, Formula]:
+    """The formulas in inputs that are divided by powers of two, so that they lie between -1 and 1."""
+    inputs = {}
+    for name, ends in box.items():
+        e = exponent(max(abs(end) for end in ends))
+        # A sum of one term is not merged with the products around it.
+        form = Formula("sum", (_power(-e) * Formula("variable", value=name),))
+        inputs[name] = _power(e) * form if e else Formula("variable", value=name)
+    return _with_inputs(outputs, inputs)
+
+
+def _refusal(judge: Judge, precision: Precision) -> str:
+    """What cannot be met, and the closest that can."""
+    task = judge.task
+    least = {name: judge.least(name) for name in judge.options}
+    worst = max(least, key=lambda name: least[name] / (task.limits[name] or 1.0))
+    asked = task.limits[worst]
+    closest = []
+    if least[worst] < float("inf") and asked is not None:
+        closest.append(f"the least error that is proven is {least[worst]:.3g}")
+    for bits in range(task.bits + 1, MOST_BITS + 1):
+        fracs = [precision.frac] if precision.frac is not None else list(range(bits - 1, -1, -1))
+        wider = Judge(judge.options, replace(task, bits=bits, fracs=fracs), judge.proof)
+        choice = wider.choose()
+        if choice is not None:
+            closest.append(f"fixed:{bits}.{choice.frac} would do")
+            break
+    else:
+        closest.append(f"no word up to {MOST_BITS} bits would do")
+    if not precision.scale:
+        closest.append("--scale auto, or inputs that you scale to about -1 to 1, may need fewer bits")
+    ring = f"fixed:{task.bits}" + (f".{precision.frac}" if precision.frac is not None else "")
+    what = "safe" if asked is None else f"safe with an error of at most {float(asked):.3g}"
+    return f"output {worst}: no program is proven {what} in {ring} on this box: {'; '.join(closest)}"
