@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from skinny.answers import describe
+from skinny.model.program.program import Output, Program
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
+from skinny.values import printable
 
 from .common import add_command, print_json, print_table
 
 __all__ = ["register"]
 
+#: Entries of the answer that the first table leaves out, because they have tables or columns of their own.
+APART = (
+    *("program", "inputs", "weight_reads", "speedup"),
+    *("input_scales", "output_scales", "box", "approximations"),
+)
+
 DETAILS = """\
 words count attention steps (attends) too; levels are the dependent steps of the program; reads are instructions that
 use an input or a weight, alone or in a linear form; critical path is a longest chain of dependent instructions, by
 what they multiply with; state bits are the registers, and the accumulator of a program with linear forms, in words of
-the ring (0 when the ring has no hardware).
+the ring (0 when the ring has no hardware). compiled for is the ring that the program was compiled for, if any; a scale
+e of an input means that x enters the program as x/2^e, one of an output that what is sent counts times 2^e; box is the
+range of each input that it was compiled for; approximations bound how far the program is from its formula.
 
 Limits of the speed-up, each with multipliers enough:
   by levels    length / levels, the average parallelism: a level after the other, all of a level at once
@@ -33,25 +44,26 @@ example:
 def register(commands: Any) -> None:
     parser = add_command(commands, "info", execute, "say what a program is", DETAILS)
     parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument("--ring", default="modular:16", help="ring for the state bits (default: modular:16)")
+    parser.add_argument(
+        "--ring", metavar="RING", help="ring for the state bits (default: the program's own, or modular:16)"
+    )
 
 
 def execute(args: argparse.Namespace) -> None:
-    ring = parse_ring(args.ring)
     program = load(args.program)
+    ring = parse_ring(args.ring or program.ring or "modular:16")
     answer = {"program": args.program} | describe(program, ring)
     if args.json:
-        print_json(answer)
+        print_json(printable(answer))
         return
-    shown = {key: value for key, value in answer.items() if key not in ("program", "inputs", "weight_reads", "speedup")}
+    shown = {key: value for key, value in answer.items() if key not in APART}
     shown["title"] = program.title.partition("\n")[0]
     shown["start"] = " ".join(map(str, program.start))
     shown["critical_path"] = ", ".join(
         f"{count:,} {kind.replace('_', ' ')}" for kind, count in answer["critical_path"].items()
     )
-    shown["outputs"] = ", ".join(
-        f"{o.name} = R{o.register} after {o.at:,}{', restart' if o.restart else ''}" for o in program.outputs
-    )
+    shown["compiled_for"] = program.ring or "any ring"
+    shown["outputs"] = ", ".join(map(_output_text, program.outputs))
     print_table(
         (args.program, ""),
         [(key.replace("_", " "), f"{value:,}" if isinstance(value, int) else value) for key, value in shown.items()],
@@ -64,8 +76,27 @@ def execute(args: argparse.Namespace) -> None:
         + [(f"by segments, {lanes} lanes", f"{limit:.2f}") for lanes, limit in speedup["segments"].items()],
     )
     print()
-    print_table(("input", "reads"), answer["inputs"].items())
+    _show_inputs(program, answer["inputs"])
     if program.weights:
         print()
         rows = zip(program.weights, answer["weight_reads"], strict=True)
         print_table(("weight", "value", "reads"), [(f"w[{k}]", str(w), count) for k, (w, count) in enumerate(rows)])
+
+
+def _output_text(output: Output) -> str:
+    scale = f"·2^{output.scale}" if output.scale else ""
+    near = f", within {float(output.approximation):.3g} of the formula" if output.approximation else ""
+    return f"{output.name} = R{output.register}{scale} after {output.at:,}{', restart' if output.restart else ''}{near}"
+
+
+def _show_inputs(program: Program, reads: dict[str, int]) -> None:
+    """A row for each input; scale and box are shown where the program has them."""
+    columns: dict[str, Sequence[object]] = {"input": program.inputs, "reads": list(reads.values())}
+    if any(program.input_scales):
+        columns["enters as"] = [
+            f"{name}/2^{e}" if e > 0 else f"{name}·2^{-e}" if e else name
+            for name, e in zip(program.inputs, program.input_scales, strict=True)
+        ]
+    if program.box:
+        columns["box"] = [f"{low}:{high}" for low, high in program.box]
+    print_table(tuple(columns), list(zip(*columns.values(), strict=True)))

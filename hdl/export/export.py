@@ -21,7 +21,8 @@ from skinny.model.machine.cycles import batch_sizes, latency
 from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import Op, Setting, Space, index_bits
 from skinny.model.parallel.segments import EngineConfig
-from skinny.model.rings import Array, Boolean
+from skinny.model.program.program import Program
+from skinny.model.rings import Array, Boolean, FixedPoint, Ring
 
 from .testbench import bench_text
 
@@ -143,6 +144,7 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
             "self_check": image.self_check,
             "words": sum(map(len, image.lanes)),
         },
+        "units": units(image.program, config.ring),
     }
     if isinstance(image.hardware, EngineConfig):
         described["engine"] = {
@@ -158,6 +160,24 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
             "last lane is the combiner's, whose settings are listed in the order of their addresses",
         }
     return described
+
+
+def units(program: Program, ring: Ring) -> dict[str, Any]:
+    """What a raw word of an input or an output means in the user's units, ready for JSON."""
+    box = program.box or (None,) * len(program.inputs)
+    told: dict[str, Any] = {"meaning": f"a word is an element of {ring.name}"}
+    if isinstance(ring, FixedPoint):
+        told = {"frac": ring.frac, "meaning": "value = raw * 2^(scale - frac), raw being the word as a signed number"}
+    return told | {
+        "inputs": [
+            {"name": name, "scale": scale, "box": side and [str(value) for value in side]}
+            for name, scale, side in zip(program.inputs, program.input_scales, box, strict=True)
+        ],
+        "outputs": [
+            {"name": output.name, "scale": output.scale, "approximation": str(output.approximation)}
+            for output in program.outputs
+        ],
+    }
 
 
 def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:

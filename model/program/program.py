@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.rings import Ring
+from skinny.model.rings import Ring, parse_ring
 
 __all__ = [
     "CONTRACTS",
@@ -35,6 +35,8 @@ __all__ = [
 CONTRACTS = ("in-place", "clean")
 #: The register a compiled program reads one from: the default start is zero everywhere else.
 SOURCE = 1
+#: Scales go from ``2^-MOST_SCALE`` to ``2^MOST_SCALE``: beyond that no word of 32 bits is near a person's numbers.
+MOST_SCALE = 256
 
 
 # Not tuples: ``Input(0)`` and ``Weight(0)`` must differ as keys and in comparisons.
@@ -72,12 +74,19 @@ Form = Input | Weight | Linear
 
 class Output(NamedTuple):
     """A result: after ``at`` instructions the content of ``register`` is sent as ``name``. With ``restart`` all
-    registers then get the start vector again."""
+    registers then get the start vector again.
+
+    What is sent, times ``2^scale``, is the result in the user's units. ``approximation`` bounds how far the program,
+    computed exactly, is from the formula as it was written, in these units; it is above zero where functions were
+    replaced by polynomials.
+    """
 
     name: str
     register: int
     at: int
     restart: bool = False
+    scale: int = 0
+    approximation: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,6 +159,10 @@ class Program:
     counts). ``derived`` marks weights that the compiler made, for example differences of given constants: a true ring
     wraps them, while a given constant that does not fit its ring is an error. With ``self_check`` every run on a core
     undoes itself and checks that nothing was lost.
+
+    ``input_scales`` holds an exponent ``e`` for each input: a value ``x`` in the user's units enters the program as
+    ``x/2^e`` (docs/units.md). ``box`` is the least and the greatest value of each input, in the user's units, that the
+    program was compiled for, or None; ``ring`` is the name of the ring that it was compiled for, or empty.
     """
 
     width: int
@@ -163,12 +176,19 @@ class Program:
     derived: tuple[bool, ...] = ()
     title: str = field(default="", compare=False)
     self_check: bool = False
+    input_scales: tuple[int, ...] = ()
+    box: tuple[tuple[Fraction, Fraction], ...] | None = None
+    ring: str = ""
 
     def __post_init__(self) -> None:
         if not self.start:
             object.__setattr__(self, "start", tuple(int(r == SOURCE) for r in range(self.width)))
         if not self.derived:
             object.__setattr__(self, "derived", (False,) * len(self.weights))
+        if not self.input_scales:
+            object.__setattr__(self, "input_scales", (0,) * len(self.inputs))
+        if not self.inputs:
+            object.__setattr__(self, "box", None)
         self.validate()
 
     def validate(self) -> None:
@@ -206,6 +226,27 @@ class Program:
         for names in (self.inputs, tuple(output.name for output in self.outputs)):
             if len(set(names)) != len(names):
                 raise InputError(f"the name {Counter(names).most_common(1)[0][0]!r} is used twice")
+        self._validate_units()
+
+    def _validate_units(self) -> None:
+        if len(self.input_scales) != len(self.inputs):
+            raise InputError(f"there must be {len(self.inputs)} input scales, not {len(self.input_scales)}")
+        scales = [(f"input {name}", e) for name, e in zip(self.inputs, self.input_scales, strict=True) if e]
+        scales += [(f"output {output.name}", output.scale) for output in self.outputs if output.scale]
+        for what, exponent in scales:
+            if not -MOST_SCALE <= exponent <= MOST_SCALE:
+                raise InputError(f"{what}: the scale must be -{MOST_SCALE} to {MOST_SCALE}, not {exponent}")
+        for output in self.outputs:
+            if output.approximation < 0:
+                raise InputError(f"output {output.name}: the approximation must be 0 or more, not negative")
+        if self.box is not None:
+            if len(self.box) != len(self.inputs):
+                raise InputError(f"the box must have {len(self.inputs)} entries, not {len(self.box)}")
+            for name, (low, high) in zip(self.inputs, self.box, strict=True):
+                if low > high:
+                    raise InputError(f"input {name}: the least value of the box is above the greatest")
+        if self.ring:
+            parse_ring(self.ring)
 
     def _validate_form(self, number: int, form: Form) -> None:
         match form:
@@ -228,7 +269,7 @@ class Program:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
             return NotImplemented
-        plain = ("width", "inputs", "weights", "forms", "outputs", "contract", "start", "derived", "self_check")
+        plain = {field.name for field in fields(self) if field.compare} - {"code"}
         return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
             np.array_equal(mine, theirs) for mine, theirs in zip(self.code.arrays(), other.code.arrays(), strict=True)
         )
@@ -255,7 +296,7 @@ class Program:
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no inverse; take its parts")
         back = self.code.part(slice(None, None, -1))
-        outputs = tuple(Output(o.name, o.register, len(self)) for o in self.outputs)
+        outputs = tuple(output._replace(at=len(self), restart=False) for output in self.outputs)
         return replace(self, code=replace(back, sign=-back.sign), outputs=outputs)
 
     def transpose(self) -> Program:
@@ -281,7 +322,7 @@ class Program:
         first = 0
         held: list[Output] = []
         for output in self.outputs:
-            held.append(Output(output.name, output.register, output.at - first))
+            held.append(output._replace(at=output.at - first, restart=False))
             if output.restart or output is self.outputs[-1]:
                 end = len(self) if output is self.outputs[-1] else output.at
                 out.append(replace(self, code=self.code.part(slice(first, end)), outputs=tuple(held)))
@@ -322,7 +363,7 @@ class Program:
         cuts.append(len(self))
         last = self.outputs[-1]
         return [
-            replace(self, code=self.code.part(slice(a, b)), outputs=(Output(last.name, last.register, b - a),))
+            replace(self, code=self.code.part(slice(a, b)), outputs=(last._replace(at=b - a, restart=False),))
             for a, b in itertools.pairwise(cuts)
         ]
 
@@ -363,20 +404,28 @@ class Program:
 
     @classmethod
     def concatenate(cls, programs: Sequence[Program]) -> Program:
-        """The ``programs`` one after the other, on one set of registers. Inputs are matched by name; the outputs are
-        those of the last program, the start vector is that of the first. The contract of several programs is ``clean``:
-        results are promised from that start vector only."""
+        """The ``programs`` one after the other, on one set of registers. Inputs are matched by name and must have one
+        scale; the outputs are those of the last program, the start vector and the ring are those of the first. The
+        contract of several programs is ``clean``: results are promised from that start vector only. The box stays when
+        it is the same in all."""
         if not programs:
             raise InputError("there is nothing to concatenate")
         width = programs[0].width
         if any(program.width != width for program in programs):
             raise InputError("programs of different widths cannot be concatenated")
         names: dict[str, int] = {}
+        scales: dict[str, int] = {}
+        boxes: dict[str, tuple[Fraction, Fraction] | None] = {}
         weights: dict[tuple[Fraction, bool], int] = {}
         forms: dict[Form, int] = {}
         columns: list[Columns] = []
         for program in programs:
             u_new = [names.setdefault(name, len(names)) for name in program.inputs]
+            sides = program.box or (None,) * len(program.inputs)
+            for name, exponent, side in zip(program.inputs, program.input_scales, sides, strict=True):
+                if scales.setdefault(name, exponent) != exponent:
+                    raise InputError(f"the input {name!r} has different scales, so the programs cannot be concatenated")
+                boxes[name] = side if boxes.setdefault(name, side) == side else None
             k_new = [
                 weights.setdefault(key, len(weights)) for key in zip(program.weights, program.derived, strict=True)
             ]
@@ -398,7 +447,17 @@ class Program:
             contract=last.contract if len(programs) == 1 else "clean",
             start=programs[0].start,
             title=programs[0].title,
+            input_scales=tuple(scales.values()),
+            box=_whole(boxes.values()),
+            ring=programs[0].ring,
         )
+
+
+def _whole(box: Iterable[tuple[Fraction, Fraction] | None]) -> tuple[tuple[Fraction, Fraction], ...] | None:
+    """The box, or None where a side of it is missing."""
+    sides = list(box)
+    known = tuple(side for side in sides if side is not None)
+    return known if len(known) == len(sides) else None
 
 
 def _renumbered(forms: Iterable[Form], inputs: Sequence[int], weights: Sequence[int]) -> Iterable[Form]:

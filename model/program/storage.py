@@ -25,7 +25,8 @@ from skinny.model.files import is_stream, read_text, write_file
 from skinny.model.limits import TEXT_BYTE, current, size_text, watched
 
 from .program import Columns, Form, Input, Linear, Output, Program, Weight
-from .text import INTEGER, NUMBER, VERSION, check_names, dumps, loads, shortened, weight_texts
+from .reader import INTEGER, NUMBER, VERSION, shortened
+from .text import check_names, dumps, loads, number_text, weight_texts
 
 __all__ = ["ending", "load", "save"]
 
@@ -44,6 +45,8 @@ COLUMNS = {
     "derived": np.bool_,
 }
 TEXTS = ("header", "weights", "inputs")
+#: Entries of the header that a program may go without.
+HEADER: dict[str, Any] = {"self_check": False, "ring": "", "box": None, "input_scales": [], "output_units": []}
 #: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
 ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
 OBJECT = 128
@@ -90,9 +93,13 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         "width": program.width,
         "contract": program.contract,
         "start": [str(value) for value in program.start],
-        "outputs": [list(output) for output in program.outputs],
+        "outputs": [list(output[:4]) for output in program.outputs],
         "title": program.title,
         "self_check": program.self_check,
+        "ring": program.ring,
+        "input_scales": program.input_scales,
+        "output_units": [[o.scale, number_text(o.approximation, "an approximation")] for o in program.outputs],
+        "box": program.box and [[number_text(value, "a box") for value in side] for side in program.box],
     }
     texts = {
         "header": json.dumps(header),
@@ -195,15 +202,20 @@ def _read_array(archive: zipfile.ZipFile, key: str, name: str, most: int) -> NDA
 def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
     try:
         header, weights, inputs = (arrays[key].tobytes().decode() for key in TEXTS)
-        fields = json.loads(header)
+        fields = HEADER | json.loads(header)
         width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
-        self_check = fields.get("self_check", False)
-        outputs = tuple(Output(*output) for output in fields["outputs"])
-        typed = all(
-            type(value) is kind for output in outputs for value, kind in zip(output, (str, int, int, bool), strict=True)
+        self_check, ring, box, scales = (fields[key] for key in ("self_check", "ring", "box", "input_scales"))
+        units = fields["output_units"] or [[0, "0"]] * len(fields["outputs"])
+        outputs = tuple(
+            Output(*output)._replace(scale=scale, approximation=_number(near))
+            for output, (scale, near) in zip(fields["outputs"], units, strict=True)
         )
-        typed &= type(width) is int and type(contract) is str and type(title) is str
-        typed &= type(self_check) is bool
+        kinds = (str, int, int, bool, int, Fraction)
+        typed = all(type(value) is kind for output in outputs for value, kind in zip(output, kinds, strict=True))
+        typed &= type(width) is int and type(contract) is str and type(title) is str and type(ring) is str
+        typed &= type(self_check) is bool and type(scales) is list and all(type(scale) is int for scale in scales)
+        if box is not None:
+            box = tuple((_number(low), _number(high)) for low, high in box)
         typed &= all(INTEGER.fullmatch(value) for value in start)
         start = tuple(map(int, start))
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -212,7 +224,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         raise InputError("the header means nothing")
     values = weights.split("\n") if weights else []
     for k, value in enumerate(values):
-        if not NUMBER.fullmatch(value) or re.fullmatch(".*/0+", value):
+        if not _is_number(value):
             raise InputError(f"weight w[{k}] must be an integer or a fraction, not {shortened(value)}")
     program = Program(
         width=width,
@@ -226,9 +238,23 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         start=start,
         title=title,
         self_check=self_check,
+        input_scales=tuple(scales),
+        box=box,
+        ring=ring,
     )
     check_names(program)
     return program
+
+
+def _is_number(text: str) -> bool:
+    return NUMBER.fullmatch(text) is not None and not re.fullmatch(".*/0+", text)
+
+
+def _number(text: str) -> Fraction:
+    """The number of a header; what is none raises :exc:`ValueError`."""
+    if not _is_number(text):
+        raise ValueError
+    return Fraction(text)
 
 
 def _forms(arrays: dict[str, NDArray[Any]]) -> Iterable[Form]:

@@ -218,6 +218,8 @@ def _line_shares(program: Program, x: Array, y: Array, number: int, degree: int)
         program,
         inputs=tuple(str(form) for form in range(len(program.forms))),
         forms=tuple(form if isinstance(form, Weight) else Input(at) for at, form in enumerate(program.forms)),
+        input_scales=(),
+        box=None,
     )
     nodes = np.array(range(degree), dtype=object)
     slopes = gradient(lifted, ring, begin + nodes[:, None] * (end - begin), program.outputs[number].name).inputs

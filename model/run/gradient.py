@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Output, Program, Weight
+from skinny.model.program.program import Input, Linear, Program, Weight
 from skinny.model.rings import Array, FixedPoint, Ring
 
 from .golden import instructions, packed_inputs, packed_start, run, scalars, word
@@ -82,4 +82,4 @@ def _up_to(program: Program, output: str | None) -> Program:
         raise InputError(f"there is no output {output!r}, only {', '.join(names)}")
     wanted = names[0] if output is None else output
     part, sent = next((part, o) for part in program.parts() for o in part.outputs if o.name == wanted)
-    return replace(part, code=part.code.part(slice(sent.at)), outputs=(Output(sent.name, sent.register, sent.at),))
+    return replace(part, code=part.code.part(slice(sent.at)), outputs=(sent._replace(restart=False),))

@@ -202,9 +202,10 @@ class Program:
         before, after = (as_row(given, self.inputs, ring, what) for given, what in ((a, "a"), (b, "b")))
         return explanation(self.model, ring, before, after, shares)
 
-    def info(self, ring: str | Ring = "modular:16") -> dict[str, Any]:
-        """The size of the program, what it reads and the limits of its speed-up; ``ring`` is that of the state bits."""
-        return describe(self.model, as_ring(ring))
+    def info(self, ring: str | Ring | None = None) -> dict[str, Any]:
+        """The size of the program, what it reads, its scales and the limits of its speed-up; ``ring`` is that of the
+        state bits, the program's own or ``modular:16`` if it is left out."""
+        return describe(self.model, as_ring(ring or self.model.ring or "modular:16"))
 
     def save(self, path: Path) -> None:
         """Write the program to a ``.skn`` (text) or ``.npz`` (binary) file."""

@@ -27,6 +27,11 @@ def test_facts_of_a_program(answer):
         "inputs": {"a": 2, "b": 1},
         "most_read": "a",
         "outputs": ["y", "z"],
+        "compiled_for": None,
+        "input_scales": {"a": 0, "b": 0},
+        "output_scales": {"y": 0, "z": 0},
+        "box": None,
+        "approximations": {"y": 0, "z": 0},
         "weights": 2,
         "weight_reads": [1, 1],
         "derived_weights": 0,
@@ -48,6 +53,36 @@ def test_the_table_says_the_same(skinny):
     assert "2 inputs, 0 weights, 1 linear forms" in out
     assert [line.split() for line in out.splitlines() if line.startswith("by levels")] == [["by", "levels", "1.33"]]
     assert "by segments, 8 lanes" in out
+
+
+UNITS = """\
+skinny 1
+width 3
+ring fixed:16.11
+inputs v t
+scale v = 12
+scale t = -2
+box v = 0:4095
+box t = -1/8:1/8
+R0 += v*R1
+emit y = R0 scale 7 approximation 1/1000
+end
+"""
+
+
+def test_units_are_told(answer, skinny, folder):
+    (folder / "units.skn").write_text(UNITS)
+    told = answer("info", "units.skn")
+    assert (told["compiled_for"], told["ring"], told["state_bits"]) == ("fixed:16.11", "fixed:16.11", 48)
+    assert told["input_scales"] == {"v": 12, "t": -2}
+    assert told["box"] == {"v": [0, 4095], "t": ["-1/8", "1/8"]}
+    assert told["output_scales"] == {"y": 7}
+    assert told["approximations"] == {"y": "1/1000"}
+    _, out, _ = skinny("info", "units.skn")
+    assert "y = R0·2^7 after 1, within 0.001 of the formula" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["v", "1", "v/2^12", "0:4095"] in rows
+    assert ["t", "0", "t·2^2", "-1/8:1/8"] in rows
 
 
 def longest_chain(program: Program) -> list[int]:

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -129,6 +131,20 @@ def test_the_manifest(folder):
     words = len((folder / "program.hex").read_text().split())
     assert told["program"]["words"] == told["latency"]["length"] == words
     assert told["rom"] == (not (folder / "load.hex").exists())
+
+
+def test_the_manifest_says_what_a_raw_word_means():
+    image, elements, _ = make("fixed")
+    scaled = replace(
+        image.program,
+        input_scales=(12, *image.program.input_scales[1:]),
+        outputs=tuple(o._replace(scale=-3, approximation=Fraction(1, 8)) for o in image.program.outputs),
+    )
+    told = json.loads(design_files(image.reassemble(scaled), elements)["manifest.json"])["units"]
+    assert told["frac"] == 8
+    assert told["meaning"] == "value = raw * 2^(scale - frac), raw being the word as a signed number"
+    assert told["inputs"][0] == {"name": image.program.inputs[0], "scale": 12, "box": None}
+    assert told["outputs"][-1] == {"name": image.program.outputs[-1].name, "scale": -3, "approximation": "1/8"}
 
 
 def test_manifest_encoding():

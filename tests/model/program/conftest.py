@@ -25,9 +25,14 @@ def drawn_programs(draw):
     src = [(j + draw(st.integers(1, width - 1))) % width for j in dst]
     sign = draw(st.lists(st.sampled_from([1, -1]), min_size=length, max_size=length))
     form = draw(st.lists(st.integers(0, max(0, len(forms) - 1)), min_size=length, max_size=length))
+    scales = st.integers(-256, 256)
+    sizes = st.fractions(0, max_denominator=1000)
+    sides = st.tuples(st.fractions(max_denominator=1000), sizes).map(lambda side: (side[0], side[0] + side[1]))
+    box = st.lists(sides, min_size=len(inputs), max_size=len(inputs)).map(tuple)
     places = sorted(draw(st.lists(st.integers(0, length), min_size=1, max_size=3)))
     outputs = tuple(
-        Output(f"y{n}", draw(st.integers(0, width - 1)), at, draw(st.booleans())) for n, at in enumerate(places)
+        Output(f"y{n}", draw(st.integers(0, width - 1)), at, draw(st.booleans()), draw(scales), draw(sizes))
+        for n, at in enumerate(places)
     )
     return Program(
         width=width,
@@ -40,6 +45,9 @@ def drawn_programs(draw):
         contract=draw(st.sampled_from(["clean", "in-place"])),
         start=tuple(draw(st.lists(st.integers(-9, 2**70), min_size=width, max_size=width))),
         self_check=draw(st.booleans()),
+        input_scales=tuple(draw(scales) for _ in inputs),
+        box=draw(st.none() | box),
+        ring=draw(st.sampled_from(["", "fixed:16.11", "modular:8", "real"])),
         title=draw(st.sampled_from(["", "y = a", "y = a # twice\n\n  z = b", "ä·b"])),
     )
 

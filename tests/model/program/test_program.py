@@ -62,6 +62,22 @@ def code(**changes):
         ({"outputs": (Output("y", 0, 2), Output("z", 0, 1))}, "output z: position 1 is out of order"),
         ({"outputs": (Output("y", 0, 2), Output("y", 1, 2))}, "the name 'y' is used twice"),
         ({"inputs": ("a", "a")}, "the name 'a' is used twice"),
+        ({"input_scales": (1,)}, "there must be 2 input scales, not 1"),
+        ({"input_scales": (0, 257)}, "input x1: the scale must be -256 to 256, not 257"),
+        ({"outputs": (Output("y", 0, 2, scale=-257),)}, "output y: the scale must be -256 to 256, not -257"),
+        (
+            {"outputs": (Output("y", 0, 2, approximation=Fraction(-1)),)},
+            "output y: the approximation must be 0 or more, not negative",
+        ),
+        ({"box": ((Fraction(0), Fraction(1)),)}, "the box must have 2 entries, not 1"),
+        (
+            {"box": ((Fraction(0), Fraction(0)), (Fraction(1), Fraction(0)))},
+            "input x1: the least value of the box is above the greatest",
+        ),
+        (
+            {"ring": "fixed:16"},
+            "unknown ring 'fixed:16': expected modular:BITS, fixed:BITS.FRAC, prime:P, boolean, exact or real",
+        ),
     ],
 )
 def test_what_means_nothing_is_refused(change, message):
@@ -75,7 +91,28 @@ def test_equality_is_of_everything_but_the_title():
     assert program == Program(**PLAIN, title="f")
     assert program != Program(**PLAIN | {"code": code(sign=[1, -1])})
     assert program != replace(program, start=(0, 1, 1))
+    assert program != replace(program, input_scales=(0, 1))
+    assert program != replace(program, ring="real")
     assert program != "program"
+
+
+def test_units_stay_with_their_inputs_and_outputs():
+    sides = ((Fraction(0), Fraction(1)), (Fraction(-1), Fraction(2)))
+    outputs = (Output("y", 0, 1, True, 3, Fraction(1, 8)), Output("z", 2, 2, scale=-2))
+    program = Program(**PLAIN | {"outputs": outputs}, input_scales=(4, -1), box=sides, ring="fixed:16.8")
+    for part, output in zip(program.parts(), outputs, strict=True):
+        assert (part.input_scales, part.box, part.ring) == ((4, -1), sides, "fixed:16.8")
+        for made in (part, part.inverse(), part.segments(2)[1], Program.concatenate([part, part])):
+            assert (made.input_scales, made.box, made.ring) == ((4, -1), sides, "fixed:16.8")
+            assert (made.outputs[-1].scale, made.outputs[-1].approximation) == (output.scale, output.approximation)
+
+
+def test_concatenation_needs_one_scale_for_an_input():
+    one, other = (Program(**PLAIN, input_scales=(0, scale)) for scale in (0, 1))
+    with pytest.raises(InputError, match="the input 'x1' has different scales"):
+        Program.concatenate([one, other])
+    sides = ((Fraction(0), Fraction(1)),) * 2
+    assert Program.concatenate([one, replace(one, box=sides)]).box is None
 
 
 @pytest.mark.parametrize(
