@@ -37,7 +37,7 @@ ROOMS = {
     "model": Room("", "numpy"),
     "model/formula": Room("model", "numpy"),
     "model/program": Room("model", "numpy"),
-    "model/compiler": Room("model model/formula model/program", "numpy"),
+    "model/compiler": Room("model model/formula model/program model/bounds", "numpy"),
     "model/run": Room("model model/program", "numpy"),
     "model/bounds": Room("model model/program", "numpy"),
     "model/machine": Room("model model/program model/run", "numpy"),

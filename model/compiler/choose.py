@@ -47,12 +47,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of each
-    output, or none. No format counts as more precise than ``floor`` of its fraction bits."""
+    """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of any
+    output, or none. ``units`` are those in which the errors of the outputs count. No format counts as more precise than
+    ``floor`` of its fraction bits."""
 
     bits: int
     fracs: Sequence[int]
-    limits: Mapping[str, float | None]
+    limit: float | None
+    units: Mapping[str, float]
     floor: Callable[[int], float]
 
 
@@ -83,7 +85,7 @@ class Judge:
         for frac in self.task.fracs:
             found = [self.eligible(name, frac, limit) for name, limit in limits.items()]
             if all(found):
-                error = max(self.error(options[0], frac) for options in found)
+                error = max(self.error(name, options[0], frac) for name, options in zip(limits, found, strict=True))
                 plans.append((sum(options[0].code.cycles for options in found), error, frac))
         for _, _, frac in sorted(plans)[:FORMATS]:
             choice = self._attempt(frac, limits)
@@ -91,13 +93,27 @@ class Judge:
                 return choice
         return None
 
-    def error(self, option: Option, frac: int) -> float:
+    def with_task(self, task: Task) -> Judge:
+        """A judge of the same options for another task."""
+        other = Judge(self.options, task, self._prove)
+        other._proofs = self._proofs
+        return other
+
+    def error(self, name: str, option: Option, frac: int) -> float:
         """The estimated error."""
         key = id(option), frac
         if key not in self._errors:
             check()
-            self._errors[key] = max(option.estimate.error(frac), self.task.floor(frac))
+            self._errors[key] = max(option.estimate.error(frac) * self.task.units[name], self.task.floor(frac))
         return self._errors[key]
+
+    def finest(self, option: Option) -> int | None:
+        """The largest number of fraction bits with which the option seems to fit the word."""
+        return next((frac for frac in self.task.fracs if option.estimate.bits(frac) <= self.task.bits), None)
+
+    def proven(self, option: Option, frac: int) -> Proof | None:
+        """What was proven of the option, if that was asked."""
+        return self._proofs.get((id(option), frac))
 
     def proof(self, name: str, option: Option, frac: int) -> Proof:
         """What is proven of the option."""
@@ -110,8 +126,7 @@ class Judge:
 
     def limit(self, name: str) -> float:
         """The error that output ``name`` may have."""
-        asked = self.task.limits[name]
-        return GENEROUS * self.least(name) if asked is None else asked
+        return GENEROUS * self.least(name) if self.task.limit is None else self.task.limit
 
     def least(self, name: str) -> float:
         """The least error that is proven of any option that fits the word."""
@@ -119,7 +134,7 @@ class Judge:
         for option in self.options[name]:
             fits = [frac for frac in self.task.fracs if option.estimate.bits(frac) <= self.task.bits]
             if fits:
-                ranked.append((self.error(option, fits[0]), option, fits[: 1 + COARSER]))
+                ranked.append((self.error(name, option, fits[0]), option, fits[: 1 + COARSER]))
         ranked.sort(key=lambda entry: (entry[0], entry[1].code.cycles))
         least = float("inf")
         for _, option, fracs in ranked[:LEAST]:
@@ -135,9 +150,9 @@ class Judge:
         found = [
             option
             for option in self.options[name]
-            if option.estimate.bits(frac) <= self.task.bits and self.error(option, frac) <= limit
+            if option.estimate.bits(frac) <= self.task.bits and self.error(name, option, frac) <= limit
         ]
-        return sorted(found, key=lambda option: (option.code.cycles, self.error(option, frac)))
+        return sorted(found, key=lambda option: (option.code.cycles, self.error(name, option, frac)))
 
     def _attempt(self, frac: int, limits: Mapping[str, float]) -> Choice | None:
         """The shortest options that are proven with ``frac`` fraction bits."""

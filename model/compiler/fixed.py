@@ -19,7 +19,7 @@ from skinny.model.formula.formula import Formula, constant, evaluate, operations
 from skinny.model.rings import FixedPoint, Real
 
 from .choose import Choice, Judge, Option, Proof, Task
-from .code import Instruction
+from .code import Code, Instruction
 from .drafts import Draft, History, drafts_of
 from .estimate import Estimate, sample_points
 from .goal import Ends, Goal, Precision
@@ -27,7 +27,7 @@ from .lower import lower
 from .normalise import normalise
 from .polynomial import Polynomial, Table
 
-__all__ = ["Fixed", "Scaling", "exponent", "scaling", "choose_fixed"]
+__all__ = ["Fixed", "Scaling", "Tried", "fit"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
@@ -42,13 +42,31 @@ class Scaling(NamedTuple):
     outputs: dict[str, int]
 
 
-class Fixed(NamedTuple):
-    """The chosen drafts with their codes, the number of fraction bits, the proven errors, and the history of the drafts
-    for the shortest program."""
+class Tried(NamedTuple):
+    """A program that the compiler could have chosen: the output, the pass it comes from, its cycles, the fraction bits
+    with which it fits the word, and its error in the user's units, proven or only estimated."""
 
-    choice: Choice
-    judge: Judge
+    output: str
+    source: str
+    cycles: int
+    frac: int
+    error: float
+    proven: bool
+    chosen: bool
+
+
+class Fixed(NamedTuple):
+    """The chosen program: drafts and codes of its outputs, the order of its inputs, its fraction bits, its scales, the
+    proven errors in the user's units; and the programs that were tried."""
+
+    drafts: dict[str, Draft]
+    codes: dict[str, Code]
+    inputs: list[str]
+    frac: int
+    scales: Scaling
+    errors: dict[str, float]
     histories: dict[str, History]
+    tried: list[Tried]
 
 
 def exponent(size: Fraction) -> int:
@@ -97,12 +115,29 @@ def _with_inputs(outputs: Mapping[str, Formula], inputs: Mapping[str, Formula]) 
     return {name: made[id(formula)] for name, formula in outputs.items()}
 
 
-def choose_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision, given: frozenset[Fraction]) -> Fixed:
-    """The choice for ``outputs``, whose inputs lie in ``precision.box``."""
+def fit(outputs: Mapping[str, Formula], goal: Goal, precision: Precision, given: frozenset[Fraction]) -> Fixed:
+    """The shortest program of ``outputs`` that is proven precise enough; ``given`` are the constants of the formulas."""
+    if not precision.scale:
+        scales = Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))
+        return _fit(outputs, goal, precision, scales, given)
+    scales = scaling(outputs, precision.box)
+    try:
+        return _fit(scaled_formulas(outputs, scales), goal, precision, scales, given)
+    except CheckError:
+        # Sample points may have missed the greatest values of an output, or a value on the way to it is greater.
+        wider = Scaling(scales.inputs, {name: e + 1 for name, e in scales.outputs.items()})
+        return _fit(scaled_formulas(outputs, wider), goal, precision, wider, given)
+
+
+def _fit(
+    outputs: Mapping[str, Formula], goal: Goal, precision: Precision, scales: Scaling, given: frozenset[Fraction]
+) -> Fixed:
+    """The same for formulas that are scaled already."""
     table, polynomials = normalise(outputs, operations(*outputs.values()))
-    box = tuple(precision.box[name] for name in table.names)
-    goal = replace(goal, box=box)
-    options, histories = _options(outputs, table, polynomials, goal)
+    ends = {name: tuple(end / Fraction(2) ** e for end in precision.box[name]) for name, e in scales.inputs.items()}
+    box = tuple((ends[name][0], ends[name][1]) for name in table.names)
+    units = {name: 2.0**e for name, e in scales.outputs.items()}
+    options, histories = _options(outputs, table, polynomials, replace(goal, box=box))
 
     def proof(name: str, option: Option, frac: int) -> Proof:
         program = lower({name: option.code}, table.names, goal.contract, given)
@@ -110,21 +145,58 @@ def choose_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precisio
             analysis = Analysis(program, FixedPoint(MOST_BITS, frac), box)
         except InputError:
             return Proof(NEVER, float("inf"))
-        return Proof(analysis.bits_needed(), max(analysis.errors.values()))
+        return Proof(analysis.bits_needed(), max(analysis.errors.values()) * units[name])
 
     fracs = [precision.frac] if precision.frac is not None else list(range(precision.bits - 1, -1, -1))
-    rounds_inputs = precision.frac is None and not precision.scale and bool(table.names)
-    task = Task(
-        precision.bits,
-        fracs,
-        precision.errors,
-        floor=lambda frac: 2.0 ** -(frac + 1) if rounds_inputs else 0.0,
+    # A program with whole numbers only is exact, but not for the inputs that were meant.
+    rounds_inputs = precision.frac is None and not precision.scale and bool(box)
+    judge = Judge(
+        options,
+        Task(
+            precision.bits,
+            fracs,
+            None if precision.error is None else float(precision.error),
+            units,
+            floor=lambda frac: 2.0 ** -(frac + 1) if rounds_inputs else 0.0,
+        ),
+        proof,
     )
-    judge = Judge(options, task, proof)
     choice = judge.choose()
     if choice is None:
         raise CheckError(_refusal(judge, precision))
-    return Fixed(choice, judge, histories)
+    return Fixed(
+        drafts={name: option.draft for name, option in choice.options.items()},
+        codes={name: option.code for name, option in choice.options.items()},
+        inputs=table.names,
+        frac=choice.frac,
+        scales=scales,
+        errors={name: proof.error for name, proof in choice.proofs.items()},
+        histories=histories,
+        tried=_tried(judge, choice),
+    )
+
+
+def _tried(judge: Judge, choice: Choice) -> list[Tried]:
+    """For each output, programs of growing length, each more precise than the shorter ones, and the chosen one."""
+    out = []
+    for name, options in judge.options.items():
+        entries = []
+        for option in options:
+            frac = judge.finest(option)
+            chosen = option is choice.options[name]
+            if frac is not None or chosen:
+                frac = choice.frac if chosen or frac is None else frac
+                proven = judge.proven(option, frac)
+                error = judge.error(name, option, frac) if proven is None else proven.error
+                entries.append(
+                    Tried(name, option.draft.source, option.code.cycles, frac, error, proven is not None, chosen)
+                )
+        least = float("inf")
+        for entry in sorted(entries, key=lambda entry: (entry.cycles, entry.error)):
+            if entry.chosen or entry.error < least:
+                out.append(entry)
+                least = min(least, entry.error)
+    return out
 
 
 def _options(
@@ -175,15 +247,13 @@ def _refusal(judge: Judge, precision: Precision) -> str:
     """What cannot be met, and the closest that can."""
     task = judge.task
     least = {name: judge.least(name) for name in judge.options}
-    worst = max(least, key=lambda name: least[name] / (task.limits[name] or 1.0))
-    asked = task.limits[worst]
+    worst = max(least, key=lambda name: least[name])
     closest = []
-    if least[worst] < float("inf") and asked is not None:
+    if least[worst] < float("inf") and task.limit is not None:
         closest.append(f"the least error that is proven is {least[worst]:.3g}")
     for bits in range(task.bits + 1, MOST_BITS + 1):
         fracs = [precision.frac] if precision.frac is not None else list(range(bits - 1, -1, -1))
-        wider = Judge(judge.options, replace(task, bits=bits, fracs=fracs), judge.proof)
-        choice = wider.choose()
+        choice = judge.with_task(replace(task, bits=bits, fracs=fracs)).choose()
         if choice is not None:
             closest.append(f"fixed:{bits}.{choice.frac} would do")
             break
@@ -192,5 +262,5 @@ def _refusal(judge: Judge, precision: Precision) -> str:
     if not precision.scale:
         closest.append("--scale auto, or inputs that you scale to about -1 to 1, may need fewer bits")
     ring = f"fixed:{task.bits}" + (f".{precision.frac}" if precision.frac is not None else "")
-    what = "safe" if asked is None else f"safe with an error of at most {float(asked):.3g}"
+    what = "safe" if task.limit is None else f"safe with an error of at most {task.limit:.3g}"
     return f"output {worst}: no program is proven {what} in {ring} on this box: {'; '.join(closest)}"

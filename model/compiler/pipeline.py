@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from skinny.model.errors import CheckError, InputError
@@ -21,13 +21,14 @@ from skinny.model.limits import check, current, watched
 from skinny.model.program.modular import PRIME
 from skinny.model.program.program import Program
 
-from .drafts import Draft, drafts_of
+from .drafts import Draft, History, drafts_of
+from .fixed import Tried, fit
 from .goal import PASSES, Goal, Precision
 from .lower import lower
 from .normalise import normalise
 from .prove import WrongOutputError, prove
 
-__all__ = ["PASSES", "Compilation", "compile_formula"]
+__all__ = ["PASSES", "Compilation", "Precision", "compile_formula"]
 
 #: Registers a compiled program uses at most.
 WIDEST = 16
@@ -36,14 +37,17 @@ WIDEST = 16
 @dataclass(frozen=True)
 class Compilation:
     """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
-    before emission; ``checked`` says how the program was compared with its formula."""
+    before emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the
+    proven errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
 
     program: Program
-    steps: list[tuple[str, int, int]]
+    steps: History
     facts: Facts
     predicted: int
     checked: str
-    seconds: float
+    seconds: float = 0.0
+    errors: dict[str, float] = field(default_factory=dict)
+    tried: list[Tried] = field(default_factory=list)
 
 
 def compile_formula(
@@ -54,9 +58,11 @@ def compile_formula(
     attention: bool = True,
     without: Collection[str] = (),
     start: tuple[int, ...] | None = None,
+    precision: Precision | None = None,
 ) -> Compilation:
-    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart. A formula
-    that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused."""
+    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart. The
+    program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
+    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused."""
     if not 3 <= width <= WIDEST:
         raise InputError(f"the width must be 3 to {WIDEST}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
@@ -66,42 +72,71 @@ def compile_formula(
     goal = Goal(contract, width, attention, frozenset(without), start or default)
     if goal.clean and goal.start[1] != 1:
         raise InputError(f"register 1 must start as 1, not {goal.start[1]}")
+    began = time.perf_counter()
     with watched("compiling"):
-        return _compile(outputs, goal)
+        compiled = _compile(outputs, goal) if precision is None else _compile_fixed(outputs, goal, precision)
+    return replace(compiled, seconds=time.perf_counter() - began)
 
 
 def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
-    """The pipeline, from formulas to a proven program."""
-    began = time.perf_counter()
+    """The pipeline, from formulas to the shortest program."""
     written = operations(*outputs.values())
     given = _given_constants(written)
     table, polynomials = normalise(outputs, written)
-    drafts: dict[str, Draft] = {}
-    steps: dict[str, list[int]] = {}
-    length = predicted = 0
+    chosen: dict[str, Draft] = {}
+    histories: dict[str, History] = {}
     for name, polynomial in polynomials.items():
         check()
-        found, history = drafts_of(name, polynomial, table, goal, length)
-        draft = drafts[name] = found[0]
-        length += len(draft.code)
-        predicted += draft.predicted
-        for step, reached, taken in history + draft.steps():
-            entry = steps.setdefault(step, [0, 0])
-            entry[0] += reached
-            entry[1] += taken
-    program = lower({name: draft.code for name, draft in drafts.items()}, table.names, goal.contract, given)
+        before = sum(len(draft.code) for draft in chosen.values())
+        drafts, histories[name] = drafts_of(name, polynomial, table, goal, before)
+        chosen[name] = drafts[0]
+    codes = {name: draft.code for name, draft in chosen.items()}
+    program = lower(codes, table.names, goal.contract, given)
+    return _proven(program, outputs, written, chosen, histories)
+
+
+def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision) -> Compilation:
+    """The pipeline, from formulas to the shortest program that is proven precise enough in fixed point."""
+    written = operations(*outputs.values())
+    given = _given_constants(written)
+    fixed = fit(outputs, goal, precision, given)
+    program = lower(fixed.codes, fixed.inputs, goal.contract, given)
+    program = replace(
+        program,
+        ring=f"fixed:{precision.bits}.{fixed.frac}",
+        box=tuple(precision.box[name] for name in fixed.inputs),
+        input_scales=tuple(fixed.scales.inputs[name] for name in fixed.inputs),
+        outputs=tuple(output._replace(scale=fixed.scales.outputs[output.name]) for output in program.outputs),
+    )
+    compiled = _proven(program, outputs, written, fixed.drafts, fixed.histories)
+    return replace(compiled, errors=fixed.errors, tried=fixed.tried)
+
+
+def _proven(
+    program: Program,
+    outputs: Mapping[str, Formula],
+    written: Operations,
+    chosen: Mapping[str, Draft],
+    histories: Mapping[str, History],
+) -> Compilation:
+    """The program, compared with its formulas, and what there is to say of it."""
     try:
         checked = prove(program, outputs, written)
     except WrongOutputError as error:
-        step = _first_wrong_step(drafts[error.output], outputs[error.output], table, goal)
+        step = _first_wrong_step(program, chosen[error.output], error.output, outputs[error.output])
         raise CheckError(f"{error}, first after the step {step}") from None
+    steps: dict[str, list[int]] = {}
+    for name, draft in chosen.items():
+        for step, length, words in histories[name] + draft.steps():
+            entry = steps.setdefault(step, [0, 0])
+            entry[0] += length
+            entry[1] += words
     return Compilation(
         program=program,
-        steps=[(step, length, taken) for step, (length, taken) in steps.items()],
+        steps=[(step, length, words) for step, (length, words) in steps.items()],
         facts=facts(*outputs.values(), known_operations=written),
-        predicted=predicted,
+        predicted=sum(draft.predicted for draft in chosen.values()),
         checked=checked,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -116,13 +151,19 @@ def _given_constants(written: Operations) -> frozenset[Fraction]:
     return given
 
 
-def _first_wrong_step(draft: Draft, formula: Formula, table: Table, goal: Goal) -> str:
-    """The step that made the code of an output wrong. Code that was wrong when it was emitted is laid to the pass that
-    found its shape."""
+def _first_wrong_step(program: Program, draft: Draft, name: str, formula: Formula) -> str:
+    """The step that made the code of output ``name`` wrong. Code that was wrong when it was emitted is laid to the pass
+    that found its shape."""
+    (output,) = (output for output in program.outputs if output.name == name)
     for step, code in draft.history:
-        program = lower({"output": code}, table.names, goal.contract, frozenset())
+        single = lower({name: code}, program.inputs, program.contract, frozenset())
+        single = replace(
+            single,
+            input_scales=program.input_scales,
+            outputs=(single.outputs[0]._replace(scale=output.scale),),
+        )
         try:
-            prove(program, {"output": formula}, operations(formula))
+            prove(single, {name: formula}, operations(formula))
         except WrongOutputError:
             return draft.source if step == "emit" else step
     return "lower"
