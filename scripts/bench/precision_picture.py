@@ -10,40 +10,50 @@ __all__ = ["draw_errors"]
 
 #: Colours that differ in lightness as well, so that they print, and marks that differ too.
 ONE, SEVERAL, GREY = "#d9730d", "#0b6e99", "#6a6a6a"
-#: Ratios from here on are drawn at the upper edge, and so is what has no safe format; those below, at the lower edge.
-MOST, LEAST = 300.0, 0.01
+#: Ratios from here on are drawn above, a line each, and so is what has no safe format; those below, at the lower edge.
+MOST, LEAST, LINE = 200.0, 0.1, 1.35
 
 
 def draw_errors(rows: list[dict[str, Any]], path: str) -> None:
-    """Write a PNG: a panel a width of the word. A filled mark is our program, a hollow one joined to it the shortest
-    one; what misses its limit is named."""
+    """Write a PNG: a panel a width of the word, without what the text itself does not fit. A filled mark is our
+    program, a hollow one joined to it the shortest one; what misses its limit is named."""
     from matplotlib.figure import Figure
 
     widths = list(dict.fromkeys(row["bits"] for row in rows))
     figure = Figure(figsize=(1.5 + 5 * len(widths), 6.5), layout="constrained")
     axes = figure.subplots(1, len(widths), sharex=True, sharey=True, squeeze=False)[0]
+    most = 0
     for axis, bits in zip(axes, widths, strict=True):
         axis.set_title(f"{bits} bits", fontsize=10)
         axis.axhline(1, color=GREY, linewidth=0.8)
         axis.axhline(2, color=GREY, linewidth=0.8, linestyle="--")
+        above = 0
         for row in rows:
             if row["bits"] != bits or row["text_error"] is None:
                 continue
             one = row["variables"] == 1
             colour, mark = (ONE, "s") if one else (SEVERAL, "o")
             (x, y), (there, before) = _places(row)
-            if (x, y) != (there, before):
+            off = y >= MOST
+            if off:
+                above += 1
+                y = MOST * LINE**above
+            if (row["cycles"], row["proven_ratio"]) != (row["shortest"], row["shortest_ratio"]):
                 axis.plot([there, x], [before, y], color=colour, linewidth=0.7, alpha=0.6)
                 axis.plot(there, before, mark, color=colour, markerfacecolor="white", markersize=4.5)
-            axis.plot(x, y, "^" if y >= MOST else mark, color=colour, markersize=5.5)
+            axis.plot(x, y, "^" if off else mark, color=colour, markersize=5.5)
             if {"ratio", "safe"} & set(row["missed"]):
                 axis.annotate(
                     row["name"], (x, y), xytext=(4, 3), textcoords="offset points", fontsize=6.5, color=colour
                 )
+        most = max(most, above)
+        axis.axhspan(MOST, MOST * LINE**99, color=GREY, alpha=0.12, linewidth=0)
         axis.set_xlabel("cycles")
         axis.grid(alpha=0.3)
     axes[0].loglog()
-    axes[0].set_ylim(LEAST / 1.4, MOST * 1.6)
+    axes[0].set_ylim(LEAST / 1.4, MOST * LINE ** (most + 1))
+    axes[0].set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    axes[0].set_xlim(3, 300)
     axes[0].set_xticks([4, 8, 16, 32, 64, 128], ["4", "8", "16", "32", "64", "128"])
     axes[0].set_ylabel("proven error over the error of the text as written")
     axes[0].plot([], [], "s", color=ONE, label="one variable")

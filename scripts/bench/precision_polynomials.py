@@ -7,6 +7,7 @@ Narkawicz, the usual test functions of optimisation, and textbooks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -37,20 +38,19 @@ class Polynomial(NamedTuple):
         return out
 
 
+def recurrence(second: str, step: Callable[[int, str, str], str], degree: int) -> str:
+    """The polynomial p_degree, from p1 = x, p2 = ``second`` and p_n = ``step(n, p_(n-1), p_(n-2))``."""
+    names = ["", "x", *(f"p{n}" for n in range(2, degree)), "y"]
+    steps = [second, *(step(n, names[n - 1], names[n - 2]) for n in range(3, degree + 1))]
+    return "; ".join(f"{'let ' * (name != 'y')}{name} = {text}" for name, text in zip(names[2:], steps, strict=True))
+
+
 def chebyshev(degree: int) -> str:
-    """The Chebyshev polynomial by its recurrence."""
-    lets = ["let t2 = 2*x*x - 1"]
-    for n in range(3, degree + 1):
-        lets.append(f"let t{n} = 2*x*t{n - 1} - {f't{n - 2}' if n > 3 else 'x'}")
-    return "; ".join(lets)[: -len(lets[-1])] + lets[-1].replace(f"let t{degree}", "y")
+    return recurrence("2*x*x - 1", lambda n, last, before: f"2*x*{last} - {before}", degree)
 
 
 def legendre(degree: int) -> str:
-    """The Legendre polynomial by its recurrence."""
-    lets = ["let p2 = (3*x*x - 1)/2"]
-    for n in range(3, degree + 1):
-        lets.append(f"let p{n} = ({2 * n - 1}*x*p{n - 1} - {n - 1}*{f'p{n - 2}' if n > 3 else 'x'})/{n}")
-    return "; ".join(lets)[: -len(lets[-1])] + lets[-1].replace(f"let p{degree}", "y")
+    return recurrence("(3*x*x - 1)/2", lambda n, p, q: f"({2 * n - 1}*x*{p} - {n - 1}*{q})/{n}", degree)
 
 
 def runge_kutta(step: str) -> str:
@@ -81,10 +81,10 @@ POLYNOMIALS = [
     Polynomial("bspline1", "Daisy", "(3*u*u*u - 6*u*u + 4)/6", "u=0:1"),
     Polynomial("bspline2", "Daisy", "(-3*u*u*u + 3*u*u + 3*u + 1)/6", "u=0:1"),
     Polynomial("bspline3", "Daisy", "-u*u*u/6", "u=0:1", 4),
-    Polynomial("exp, degree 5", "textbook", "1 + x + x^2/2 + x^3/6 + x^4/24 + x^5/120", "x=-1:1"),
-    Polynomial("cos, Horner", "textbook", "let s = x*x; y = 1 + s*(-1/2 + s*(1/24 - s/720))", "x=-1.5708:1.5708"),
+    Polynomial("exp of degree 5", "textbook", "1 + x + x^2/2 + x^3/6 + x^4/24 + x^5/120", "x=-1:1"),
+    Polynomial("cos by Horner", "textbook", "let s = x*x; y = 1 + s*(-1/2 + s*(1/24 - s/720))", "x=-1.5708:1.5708"),
     Polynomial("sensor", "issue 13", "let n = v/4096; T = -38.1764 + 179.48*n - 20.19*n^2", "v=0:4095"),
-    Polynomial("rk4", "textbook", runge_kutta("0.1"), "x=0:1"),
+    Polynomial("rk4 of step 0.1", "textbook", runge_kutta("0.1"), "x=0:1"),
     # Several variables.
     Polynomial("rigidBody1", "FPBench", "-x1*x2 - 2*x2*x3 - x1 - x3", "x1 x2 x3=-15:15"),
     Polynomial("rigidBody2", "FPBench", "2*x1*x2*x3 + 3*x3*x3 - x2*x1*x2*x3 + 3*x3*x3 - x2", "x1 x2 x3=-15:15"),
@@ -117,7 +117,7 @@ POLYNOMIALS = [
     ),
     Polynomial("schwefel", "Burkardt", "(x - y^2)^2 + (y - 1)^2 + (x - z^2)^2 + (z - 1)^2", "x y z=-10:10", 27),
     Polynomial("heart dipole", "Burkardt", HEART, HEART_BOX, 63, ratio=7),
-    Polynomial("heart dipole, 4 registers", "Burkardt", HEART, HEART_BOX, 63, width=4),
+    Polynomial("heart dipole on four", "Burkardt", HEART, HEART_BOX, 63, width=4),
     Polynomial("himmelblau", "Burkardt", "(x^2 + y - 11)^2 + (x + y^2 - 7)^2", "x y=-5:5", 25),
     Polynomial(
         "Goldstein-Price",
@@ -168,6 +168,7 @@ POLYNOMIALS = [
         "x^6 + y^6 - x^4*y^2 - x^2*y^4 - x^4 - y^4 - x^2 - y^2 + 3*x^2*y^2 + 1",
         "x y=-2:2",
     ),
+    Polynomial("rk4 of any step", "textbook", runge_kutta("h"), "x=0:1, h=0:0.25"),
     Polynomial(
         "Lotka-Volterra step",
         "textbook",

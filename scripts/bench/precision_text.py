@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Text:
-    """Formulas as a list of steps, one operation each."""
+    """Formulas as a list of steps, one operation each; ``limits`` are the least and the greatest value of each."""
 
     def __init__(self, outputs: Mapping[str, Formula], ranges: Ranges) -> None:
         self.inputs = tuple(ranges)
@@ -52,7 +52,7 @@ class Text:
         for node in postorder(*outputs.values()):
             known[id(node)] = self._write(node, [known[id(arg)] for arg in node.args])
         self.results = [known[id(formula)] for formula in outputs.values()]
-        self._limits = self._extremes()
+        self.limits = self._extremes()
 
     def _add(self, kind: str, value: Any = None, left: int = 0, right: int = 0) -> int:
         self.steps.append(Step(kind, value, left, right))
@@ -157,8 +157,9 @@ class Text:
         best, at = found.max(axis=1), points[found.argmax(axis=1)]
         own = np.arange(len(best))
         for step in np.geomspace(0.5, 1e-6, 60):
-            for _ in range(2):
-                moved = at + step * width * chance.uniform(-1, 1, at.shape) * (chance.random(at.shape) < 0.7)
+            for _ in range(12):
+                chosen = chance.random(at.shape) < chance.choice([1 / len(low), 0.7], (len(at), 1))
+                moved = at + step * width * chance.uniform(-1, 1, at.shape) * chosen
                 moved = np.clip(moved, ends[:, 0], ends[:, 1])
                 reached = values(moved)[own, own]
                 better = reached > best
@@ -169,7 +170,7 @@ class Text:
     def best_frac(self, bits: int) -> int | None:
         """The most fraction bits with which everything fits ``bits`` bits."""
         for frac in range(bits - 1, -1, -1):
-            raw = self._limits * 2.0**frac
+            raw = self.limits * 2.0**frac
             least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
             if raw[0].min() >= least - 0.5 and raw[1].max() < most + 0.5:
                 return frac
