@@ -1,7 +1,7 @@
 """Candidates: the ways to compute a polynomial that the passes find, with their costs, before any code is compared.
 
-Precondition: a polynomial over a table of atoms. Postcondition: expressions with their exact lengths, or code. For fixed
-point, where another program may be more precise, more ways are given than for the shortest program alone.
+Precondition: a polynomial over a table of atoms. Postcondition: expressions with their exact lengths, or code. For
+fixed point, where another program may be more precise, more ways are given than for the shortest program alone.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     decisions = [(goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))]
     if goal.box is not None:
         # The decisions that make a program short may make it less precise, so each of them is also left out.
-        decisions += [tuple(d and n != left for n, d in enumerate(decisions[0])) for left in range(3)]
+        telescope, associate, contracts = decisions[0]
+        decisions += [(False, associate, contracts), (telescope, False, contracts), (telescope, associate, False)]
     for attention, options in itertools.product(modes, dict.fromkeys(decisions)):
         expression = Shaper(table, attention, *options).shape(polynomial)
         if expression.loose_cost > WIDE_SHAPES * current().length:

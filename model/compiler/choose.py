@@ -47,15 +47,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of any
-    output, or none. ``units`` are those in which the errors of the outputs count. No format counts as more precise than
-    ``floor`` of its fraction bits."""
+    """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of each
+    output, or none. ``units`` are those in which the errors of the outputs count."""
 
     bits: int
     fracs: Sequence[int]
-    limit: float | None
+    limits: Mapping[str, float] | None
     units: Mapping[str, float]
-    floor: Callable[[int], float]
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,10 @@ class Judge:
 
     def choose(self) -> Choice | None:
         """The choice of fewest cycles, or none."""
-        limits = {name: self.limit(name) for name in self.options}
+        fracs = self.sensible()
+        limits = {name: self.limit(name, fracs) for name in self.options}
         plans = []
-        for frac in self.task.fracs:
+        for frac in fracs:
             found = [self.eligible(name, frac, limit) for name, limit in limits.items()]
             if all(found):
                 error = max(self.error(name, options[0], frac) for name, options in zip(limits, found, strict=True))
@@ -104,7 +103,7 @@ class Judge:
         key = id(option), frac
         if key not in self._errors:
             check()
-            self._errors[key] = max(option.estimate.error(frac) * self.task.units[name], self.task.floor(frac))
+            self._errors[key] = option.estimate.error(frac) * self.task.units[name]
         return self._errors[key]
 
     def finest(self, option: Option) -> int | None:
@@ -120,25 +119,43 @@ class Judge:
         key = id(option), frac
         if key not in self._proofs:
             check()
-            bits, error = self._prove(name, option, frac)
-            self._proofs[key] = Proof(bits, max(error, self.task.floor(frac)))
+            self._proofs[key] = self._prove(name, option, frac)
         return self._proofs[key]
 
-    def limit(self, name: str) -> float:
-        """The error that output ``name`` may have."""
-        return GENEROUS * self.least(name) if self.task.limit is None else self.task.limit
+    def sensible(self) -> list[int]:
+        """The numbers of fraction bits worth trying: those with which the worst output is at most :data:`GENEROUS`
+        times as wrong as it must be, the rounding of the inputs included. Without that, whole numbers would often be
+        best, because formulas with whole constants are exact for them."""
+        if self.task.limits is not None or len(self.task.fracs) == 1:
+            return list(self.task.fracs)
+        worst: dict[int, float] = {}
+        for frac in self.task.fracs:
+            errors = []
+            for name, options in self.options.items():
+                fitting = [option for option in options if option.estimate.bits(frac) <= self.task.bits]
+                inputs = options[0].estimate.slope() * 2.0 ** -(frac + 1) * self.task.units[name]
+                errors.append(
+                    inputs + min((self.error(name, option, frac) for option in fitting), default=float("inf"))
+                )
+            worst[frac] = max(errors)
+        least = min(worst.values())
+        return [frac for frac, error in worst.items() if error <= 2 * GENEROUS * least and error < float("inf")]
 
-    def least(self, name: str) -> float:
-        """The least error that is proven of any option that fits the word."""
+    def limit(self, name: str, fracs: Sequence[int]) -> float:
+        """The error that output ``name`` may have."""
+        return GENEROUS * self.least(name, fracs) if self.task.limits is None else self.task.limits[name]
+
+    def least(self, name: str, fracs: Sequence[int]) -> float:
+        """The least error that is proven of any option that fits the word with one of ``fracs``."""
         ranked = []
         for option in self.options[name]:
-            fits = [frac for frac in self.task.fracs if option.estimate.bits(frac) <= self.task.bits]
+            fits = [frac for frac in fracs if option.estimate.bits(frac) <= self.task.bits]
             if fits:
                 ranked.append((self.error(name, option, fits[0]), option, fits[: 1 + COARSER]))
         ranked.sort(key=lambda entry: (entry[0], entry[1].code.cycles))
         least = float("inf")
-        for _, option, fracs in ranked[:LEAST]:
-            for frac in fracs:
+        for _, option, tried in ranked[:LEAST]:
+            for frac in tried:
                 proof = self.proof(name, option, frac)
                 if proof.bits <= self.task.bits:
                     least = min(least, proof.error)

@@ -44,7 +44,8 @@ def sample_points(box: Sequence[tuple[Fraction, Fraction]]) -> Floats:
         parts.append((1 - np.cos(np.linspace(0, np.pi, GRID))[None, :]) / 2)
     low = np.array([float(ends[0]) for ends in box])
     high = np.array([float(ends[1]) for ends in box])
-    return low[:, None] + np.concatenate(parts, axis=1) * (high - low)[:, None]
+    points: Floats = low[:, None] + np.concatenate(parts, axis=1) * (high - low)[:, None]
+    return points
 
 
 class Estimate:
@@ -108,6 +109,14 @@ class Estimate:
             before = back[src]
             step = signed * self.scalars[number]
             back[src] = step if before is None else before + step
+
+    def slope(self) -> float:
+        """By how many times the rounding of the inputs may reach the output, at any sample point."""
+        slopes: dict[int, Floats] = {}
+        for number, reached in self.changes.items():
+            for u, c in self.code.scalars[number].terms:
+                slopes[u] = slopes[u] + float(c) * reached if u in slopes else float(c) * reached
+        return float(sum(np.abs(slope) for slope in slopes.values()).max(initial=0.0)) if slopes else 0.0
 
     def bits(self, frac: int) -> int:
         """The word that holds all that is read, with ``frac`` fraction bits."""

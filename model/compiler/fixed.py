@@ -115,22 +115,34 @@ def _with_inputs(outputs: Mapping[str, Formula], inputs: Mapping[str, Formula]) 
     return {name: made[id(formula)] for name, formula in outputs.items()}
 
 
-def fit(outputs: Mapping[str, Formula], goal: Goal, precision: Precision, given: frozenset[Fraction]) -> Fixed:
-    """The shortest program of ``outputs`` that is proven precise enough; ``given`` are the constants of the formulas."""
+def fit(
+    outputs: Mapping[str, Formula],
+    goal: Goal,
+    precision: Precision,
+    given: frozenset[Fraction],
+    limits: Mapping[str, float] | None,
+) -> Fixed:
+    """The shortest program of ``outputs`` that is proven precise enough. ``given`` are the constants of the formulas,
+    ``limits`` the errors that are allowed, if any are asked for."""
     if not precision.scale:
         scales = Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))
-        return _fit(outputs, goal, precision, scales, given)
+        return _fit(outputs, goal, precision, given, limits, scales)
     scales = scaling(outputs, precision.box)
     try:
-        return _fit(scaled_formulas(outputs, scales), goal, precision, scales, given)
+        return _fit(scaled_formulas(outputs, scales), goal, precision, given, limits, scales)
     except CheckError:
         # Sample points may have missed the greatest values of an output, or a value on the way to it is greater.
         wider = Scaling(scales.inputs, {name: e + 1 for name, e in scales.outputs.items()})
-        return _fit(scaled_formulas(outputs, wider), goal, precision, wider, given)
+        return _fit(scaled_formulas(outputs, wider), goal, precision, given, limits, wider)
 
 
 def _fit(
-    outputs: Mapping[str, Formula], goal: Goal, precision: Precision, scales: Scaling, given: frozenset[Fraction]
+    outputs: Mapping[str, Formula],
+    goal: Goal,
+    precision: Precision,
+    given: frozenset[Fraction],
+    limits: Mapping[str, float] | None,
+    scales: Scaling,
 ) -> Fixed:
     """The same for formulas that are scaled already."""
     table, polynomials = normalise(outputs, operations(*outputs.values()))
@@ -148,19 +160,7 @@ def _fit(
         return Proof(analysis.bits_needed(), max(analysis.errors.values()) * units[name])
 
     fracs = [precision.frac] if precision.frac is not None else list(range(precision.bits - 1, -1, -1))
-    # A program with whole numbers only is exact, but not for the inputs that were meant.
-    rounds_inputs = precision.frac is None and not precision.scale and bool(box)
-    judge = Judge(
-        options,
-        Task(
-            precision.bits,
-            fracs,
-            None if precision.error is None else float(precision.error),
-            units,
-            floor=lambda frac: 2.0 ** -(frac + 1) if rounds_inputs else 0.0,
-        ),
-        proof,
-    )
+    judge = Judge(options, Task(precision.bits, fracs, limits, units), proof)
     choice = judge.choose()
     if choice is None:
         raise CheckError(_refusal(judge, precision))
@@ -246,10 +246,11 @@ def _boxed(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> dict[str,
 def _refusal(judge: Judge, precision: Precision) -> str:
     """What cannot be met, and the closest that can."""
     task = judge.task
-    least = {name: judge.least(name) for name in judge.options}
-    worst = max(least, key=lambda name: least[name])
+    least = {name: judge.least(name, task.fracs) for name in judge.options}
+    limits = task.limits or dict.fromkeys(least, 1.0)
+    worst = max(least, key=lambda name: least[name] / limits[name])
     closest = []
-    if least[worst] < float("inf") and task.limit is not None:
+    if least[worst] < float("inf") and task.limits is not None:
         closest.append(f"the least error that is proven is {least[worst]:.3g}")
     for bits in range(task.bits + 1, MOST_BITS + 1):
         fracs = [precision.frac] if precision.frac is not None else list(range(bits - 1, -1, -1))
@@ -262,5 +263,5 @@ def _refusal(judge: Judge, precision: Precision) -> str:
     if not precision.scale:
         closest.append("--scale auto, or inputs that you scale to about -1 to 1, may need fewer bits")
     ring = f"fixed:{task.bits}" + (f".{precision.frac}" if precision.frac is not None else "")
-    what = "safe" if task.limit is None else f"safe with an error of at most {task.limit:.3g}"
+    what = "safe" if task.limits is None else f"safe with an error of at most {task.limits[worst]:.3g}"
     return f"output {worst}: no program is proven {what} in {ring} on this box: {'; '.join(closest)}"

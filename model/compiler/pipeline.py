@@ -14,9 +14,10 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from skinny.model.errors import CheckError, InputError
-from skinny.model.formula.formula import Facts, Formula, Operations, facts, operations
+from skinny.model.formula.formula import Facts, Formula, Operations, facts, operations, postorder
 from skinny.model.limits import check, current, watched
 from skinny.model.program.modular import PRIME
 from skinny.model.program.program import Program
@@ -28,17 +29,23 @@ from .lower import lower
 from .normalise import normalise
 from .prove import WrongOutputError, prove
 
+if TYPE_CHECKING:
+    from skinny.model.functions.approximate import Approximation
+
 __all__ = ["PASSES", "Compilation", "Precision", "compile_formula"]
 
 #: Registers a compiled program uses at most.
 WIDEST = 16
+#: The shares of the asked error that polynomials in place of functions may take, tried in this order.
+SHARES = (Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
 
 
 @dataclass(frozen=True)
 class Compilation:
     """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
     before emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the
-    proven errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
+    proven errors of the outputs in the user's units, ``tried`` are the best of the other programs, and ``sampled`` are
+    the outputs whose functions were only sampled."""
 
     program: Program
     steps: History
@@ -48,6 +55,7 @@ class Compilation:
     seconds: float = 0.0
     errors: dict[str, float] = field(default_factory=dict)
     tried: list[Tried] = field(default_factory=list)
+    sampled: list[str] = field(default_factory=list)
 
 
 def compile_formula(
@@ -96,20 +104,60 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
 
 
 def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision) -> Compilation:
-    """The pipeline, from formulas to the shortest program that is proven precise enough in fixed point."""
+    """The pipeline, from formulas to the shortest program that is proven precise enough in fixed point. Functions are
+    replaced by polynomials first, which may take most of the error, then less of it."""
+    functions = any(node.kind == "function" for node in postorder(*outputs.values()))
+    if not functions:
+        return _compile_polynomials(outputs, goal, precision, {})
+    if precision.error is None:
+        raise InputError("a formula with functions needs an error that its polynomials may have: --error is missing")
+    # Loaded here, because polynomials need none of it.
+    from skinny.model.functions.approximate import approximate
+
+    refused: CheckError | None = None
+    for share in SHARES:
+        made = approximate(outputs, precision.box, precision.error * share)
+        polynomials = {name: approximation.formula for name, approximation in made.items()}
+        try:
+            return _compile_polynomials(polynomials, goal, precision, made)
+        except CheckError as error:
+            refused = error
+    assert refused is not None
+    raise refused
+
+
+def _compile_polynomials(
+    outputs: Mapping[str, Formula], goal: Goal, precision: Precision, made: Mapping[str, Approximation]
+) -> Compilation:
+    """The same for polynomials, some of which are approximations that were ``made`` for functions."""
     written = operations(*outputs.values())
     given = _given_constants(written)
-    fixed = fit(outputs, goal, precision, given)
+    missing = [node.value for node, _ in written if node.kind == "variable" and node.value not in precision.box]
+    if missing:
+        raise InputError(f"the input {missing[0]!r} has no box: --box {missing[0]}=LOW:HIGH gives it one")
+    spent = {name: made[name].error if name in made else Fraction(0) for name in outputs}
+    limits = None
+    if precision.error is not None:
+        limits = {name: float(precision.error - error) for name, error in spent.items()}
+    fixed = fit(outputs, goal, precision, given, limits)
     program = lower(fixed.codes, fixed.inputs, goal.contract, given)
     program = replace(
         program,
         ring=f"fixed:{precision.bits}.{fixed.frac}",
         box=tuple(precision.box[name] for name in fixed.inputs),
         input_scales=tuple(fixed.scales.inputs[name] for name in fixed.inputs),
-        outputs=tuple(output._replace(scale=fixed.scales.outputs[output.name]) for output in program.outputs),
+        outputs=tuple(
+            output._replace(scale=fixed.scales.outputs[output.name], approximation=spent[output.name])
+            for output in program.outputs
+        ),
     )
     compiled = _proven(program, outputs, written, fixed.drafts, fixed.histories)
-    return replace(compiled, errors=fixed.errors, tried=fixed.tried)
+    return replace(
+        compiled,
+        errors={name: error + float(spent[name]) for name, error in fixed.errors.items()},
+        tried=fixed.tried,
+        sampled=[name for name, approximation in made.items() if not approximation.proven],
+    )
 
 
 def _proven(
