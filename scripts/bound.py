@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
 from typing import Any
 
 from skinny.answers import bounds, expect_fixed_point
@@ -14,7 +11,8 @@ from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 from skinny.values import printable
 
-from .common import add_command, print_json, print_table
+from .boxes import add_box_option, parse_box
+from .common import add_command, print_json, print_table, rounded_outwards
 from .inputs import parse_number
 
 __all__ = ["register"]
@@ -47,25 +45,23 @@ example:
 def register(commands: Any) -> None:
     parser = add_command(commands, "bound", execute, "bound the ranges and errors of a program in fixed point", DETAILS)
     parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument("--ring", required=True, metavar="fixed:BITS.FRAC", help="the fixed-point format")
     parser.add_argument(
-        "--box",
-        required=True,
-        action="append",
-        metavar="[x=]LO:HI",
-        help="least and greatest value of every input, or of the input x; repeatable",
+        "--ring", metavar="fixed:BITS.FRAC", help="the fixed-point format (default: the one it was compiled for)"
     )
+    add_box_option(parser, "the box that the program was compiled for")
     parser.add_argument("--error", metavar="E", help="the largest error of an output that is wanted")
 
 
 def execute(args: argparse.Namespace) -> None:
-    ring = parse_ring(args.ring)
-    expect_fixed_point(ring)
     wanted = None if args.error is None else parse_number(args.error)
     if wanted is not None and wanted <= 0:
         raise InputError(f"--error must be above zero, not {args.error}")
     program = load(args.program)
-    box = _box(args.box, program.inputs)
+    if args.ring is None and not program.ring:
+        raise InputError("--ring is missing: the program was not compiled for a format")
+    ring = parse_ring(args.ring or program.ring)
+    expect_fixed_point(ring)
+    box = list(program.box) if not args.box and program.box else parse_box(args.box, program.inputs)
     answer = {"program": args.program} | printable(bounds(program, ring, box, wanted))
     if args.json:
         print_json(answer)
@@ -106,42 +102,3 @@ def _print_answer(answer: dict[str, Any]) -> None:
         for r, (low, high) in enumerate(answer["ranges"])
     ]
     print_table(("register", "least", "greatest"), ranges)
-
-
-def rounded_outwards(value: float | None, up: bool) -> str:
-    """``value`` with three digits, rounded up or down; what is None is not proven."""
-    if value is None:
-        return "not proven"
-    context = Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    return f"{float(context.create_decimal(Decimal(value))):.6g}"
-
-
-def _box(given: Sequence[str], names: Sequence[str]) -> list[tuple[Fraction, Fraction]]:
-    general: tuple[Fraction, Fraction] | None = None
-    special: dict[str, tuple[Fraction, Fraction]] = {}
-    for text in given:
-        name, equals, limits = text.rpartition("=")
-        low, colon, high = limits.partition(":")
-        if not colon:
-            raise InputError(f"--box: expected LO:HI or NAME=LO:HI, found {text!r}")
-        try:
-            pair = parse_number(low), parse_number(high)
-        except InputError as error:
-            raise InputError(f"--box {text}: {error}") from None
-        if pair[0] > pair[1]:
-            raise InputError(f"--box {text}: the least value is above the greatest")
-        if equals and name not in names:
-            raise InputError(f"--box {text}: the program has no input {name!r}")
-        if name in special or (not equals and general):
-            raise InputError(f"--box {text}: this box is given twice")
-        if equals:
-            special[name] = pair
-        else:
-            general = pair
-    out = []
-    for name in names:
-        box = special.get(name, general)
-        if box is None:
-            raise InputError(f"--box: the input {name!r} has no box")
-        out.append(box)
-    return out

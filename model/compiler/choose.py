@@ -85,12 +85,18 @@ class Judge:
             found = [self.eligible(name, frac, limit) for name, limit in limits.items()]
             if all(found):
                 error = max(self.error(name, options[0], frac) for name, options in zip(limits, found, strict=True))
-                plans.append((sum(options[0].code.cycles for options in found), error, frac))
-        for _, _, frac in sorted(plans)[:FORMATS]:
-            choice = self._attempt(frac, limits)
+                plans.append((sum(options[0].code.cycles for options in found), error, -frac))
+        for _, _, minus_frac in sorted(plans)[:FORMATS]:
+            choice = self._attempt(-minus_frac, limits)
             if choice is not None:
                 return choice
         return None
+
+    def promising(self) -> bool:
+        """Whether the estimates of some options seem to do."""
+        fracs = self.sensible()
+        limits = self.task.limits or dict.fromkeys(self.options, float("inf"))
+        return any(all(self.eligible(name, frac, limit) for name, limit in limits.items()) for frac in fracs)
 
     def with_task(self, task: Task) -> Judge:
         """A judge of the same options for another task."""
@@ -138,8 +144,8 @@ class Judge:
                     inputs + min((self.error(name, option, frac) for option in fitting), default=float("inf"))
                 )
             worst[frac] = max(errors)
-        least = min(worst.values())
-        return [frac for frac, error in worst.items() if error <= 2 * GENEROUS * least and error < float("inf")]
+        allowed = GENEROUS * min(worst.values())
+        return [frac for frac, error in worst.items() if error <= allowed and error < float("inf")]
 
     def limit(self, name: str, fracs: Sequence[int]) -> float:
         """The error that output ``name`` may have."""

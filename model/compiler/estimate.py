@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from fractions import Fraction
-from math import floor
+from math import frexp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,8 @@ def sample_points(box: Sequence[tuple[Fraction, Fraction]]) -> Floats:
 class Estimate:
     """The ranges of a code and the ways in which errors reach its output, at sample points.
 
-    ``largest`` is the largest value that is read: a source, a scalar or the output.
+    ``largest`` is the largest value that is read, a source, a scalar or the output, and ``given`` the largest input or
+    constant.
     """
 
     def __init__(self, code: Code, points: Floats) -> None:
@@ -79,36 +80,69 @@ class Estimate:
                 whole = fractions[src] == 0
                 if whole:
                     self.exact.add(product)
-                if not (whole and _is_whole(code.scalars[number], 0)):
+                if not (whole and _is_whole(code.scalars[number])):
                     fractions[dst] += _count(counts[dst], product, sign)
                 largest = max(largest, float(np.abs(source).max()))
         used = {number for _, _, _, number, _, _ in reads}
         largest = max([largest, 1.0, *(float(np.abs(self.scalars[number]).max()) for number in used)])
-        self.value = registers[code.output]
-        self.largest = max(largest, float(np.abs(self.value).max()))
-        self.weights = {c for number in used for c in _constants(code.scalars[number])}
+        self.largest = max(largest, float(np.abs(registers[code.output]).max()))
+        given = [abs(float(c)) for number in used for c in _constants(code.scalars[number])]
+        self.given = max([float(np.abs(points).max(initial=0.0)), *given])
         self._trace_back(reads)
+        self._errors: dict[int, float] = {}
 
     def _trace_back(self, reads: list[tuple[int, int, int, int, Floats, int]]) -> None:
         """Find how the rounding of each product, and a change of each scalar, reaches the output."""
         count = self.points.shape[1]
         back: list[Floats | None] = [None] * self.code.width
         back[self.code.output] = np.ones(count)
-        #: By product: its scalar, the product its source is, and what reaches the output.
-        self.products: dict[int, tuple[int, Floats]] = {}
+        products: dict[int, tuple[int, Floats]] = {}
         self.changes: dict[int, Floats] = {}
         for dst, src, sign, number, source, product in reversed(reads):
             reached = back[dst]
             if reached is None:
                 continue
             signed = reached if sign > 0 else -reached
-            known = self.products.get(product)
-            self.products[product] = (number, signed if known is None else known[1] + signed)
+            known = products.get(product)
+            products[product] = (number, signed if known is None else known[1] + signed)
             changed = self.changes.get(number)
             self.changes[number] = signed * source if changed is None else changed + signed * source
             before = back[src]
             step = signed * self.scalars[number]
             back[src] = step if before is None else before + step
+        self._gather(products)
+
+    def _gather(self, products: dict[int, tuple[int, Floats]]) -> None:
+        """Lay out what reaches the output, so that errors are a few products of matrices for each number of fraction
+        bits: the loss of each constant, and the roundings that happen unless a constant is a whole number."""
+        scalars, count = self.code.scalars, self.points.shape[1]
+        losses: dict[tuple[Fraction, int], Floats] = {}
+        noises: dict[tuple[Fraction, int], Floats] = {}
+        for number, reached in self.changes.items():
+            scalar = scalars[number]
+            if is_simple(scalar) and scalar.terms:
+                continue
+            for u, c in (*scalar.terms, (-1, scalar.bias)):
+                if c:
+                    key = Fraction(c), u
+                    loss = reached if u < 0 else reached * self.points[u]
+                    losses[key] = losses[key] + loss if key in losses else loss
+                    if u >= 0:
+                        noises[key] = noises[key] + reached if key in noises else reached
+        rounded = [(c, np.abs(reached)) for (c, _), reached in noises.items()]
+        #: The sum of all roundings that happen in any format with a fraction.
+        self.always = np.zeros(count)
+        for product, (number, reached) in products.items():
+            if product in self.exact:
+                continue
+            if scalars[number].terms:
+                self.always += np.abs(reached)
+            else:
+                rounded.append((Fraction(scalars[number].bias), np.abs(reached)))
+        self.loss_constants = np.array([float(c) for c, _ in losses])
+        self.losses = np.array(list(losses.values())).reshape(len(losses), count)
+        self.rounded_constants = np.array([float(c) for c, _ in rounded])
+        self.rounded = np.array([reached for _, reached in rounded]).reshape(len(rounded), count)
 
     def slope(self) -> float:
         """By how many times the rounding of the inputs may reach the output, at any sample point."""
@@ -116,37 +150,26 @@ class Estimate:
         for number, reached in self.changes.items():
             for u, c in self.code.scalars[number].terms:
                 slopes[u] = slopes[u] + float(c) * reached if u in slopes else float(c) * reached
-        return float(sum(np.abs(slope) for slope in slopes.values()).max(initial=0.0)) if slopes else 0.0
+        total = np.zeros(self.points.shape[1])
+        for slope in slopes.values():
+            total += np.abs(slope)
+        return float(total.max(initial=0.0))
 
     def bits(self, frac: int) -> int:
         """The word that holds all that is read, with ``frac`` fraction bits."""
-        given = [float(np.abs(self.points).max(initial=0.0)), *(abs(float(c)) for c in self.weights)]
-        most = max(self.largest + self.error(frac), *given)
-        bits = frac + 2
-        while most >= 2.0 ** (bits - 1 - frac) and bits < 128:
-            bits += 1
-        return bits
+        most = max(self.largest + self.error(frac), self.given)
+        # A word of ``bits`` holds values below 2^(bits - 1 - frac); one, in the start vector, is always there.
+        return frac + 1 + frexp(max(most, 1.0))[1]
 
     def error(self, frac: int) -> float:
         """The largest error of the output, with ``frac`` fraction bits, at any sample point."""
-        step = 2.0**-frac
-        systematic = np.zeros(self.points.shape[1])
-        noises: dict[tuple[Fraction, int], Floats] = {}
-        for number, reached in self.changes.items():
-            scalar = self.code.scalars[number]
-            lost, rounded = _losses(scalar, self.points, frac)
-            systematic = systematic + reached * lost
-            for key in rounded:
-                noises[key] = noises[key] + reached if key in noises else reached
-        total = np.abs(systematic)
-        if frac == 0:
-            return float(total.max(initial=0.0))
-        for reached in noises.values():
-            total += np.abs(reached) * (step / 2)
-        for product, (number, reached) in self.products.items():
-            if product not in self.exact and not _is_whole(self.code.scalars[number], frac):
-                total += np.abs(reached) * (step / 2)
-        return float(total.max(initial=0.0))
+        if frac not in self._errors:
+            total = np.abs((_rounded(self.loss_constants, frac) - self.loss_constants) @ self.losses)
+            if frac:
+                fractions = _rounded(self.rounded_constants, frac) % 1 != 0
+                total = total + (self.always + fractions @ self.rounded) * 2.0 ** -(frac + 1)
+            self._errors[frac] = float(total.max(initial=0.0))
+        return self._errors[frac]
 
 
 def _count(counts: dict[int, int], product: int, sign: int) -> int:
@@ -169,27 +192,12 @@ def _constants(scalar: Affine) -> list[Fraction]:
     return [Fraction(c) for _, c in scalar.terms] + ([Fraction(scalar.bias)] if scalar.bias else [])
 
 
-def _rounded(value: Fraction, frac: int) -> Fraction:
-    return Fraction(floor(value * (1 << frac) + Fraction(1, 2)), 1 << frac)
+def _rounded(values: Floats, frac: int) -> Floats:
+    """Constants as they are quantised."""
+    quantised: Floats = np.floor(values * 2.0**frac + 0.5) * 2.0**-frac
+    return quantised
 
 
-def _losses(scalar: Affine, points: Floats, frac: int) -> tuple[Floats, list[tuple[Fraction, int]]]:
-    """The change of a scalar by the rounding of its constants, and the products inside it that are rounded."""
-    lost = np.zeros(points.shape[1])
-    rounded: list[tuple[Fraction, int]] = []
-    if is_simple(scalar) and scalar.terms:
-        return lost, rounded
-    for u, c in scalar.terms:
-        kept = _rounded(Fraction(c), frac)
-        if kept != c:
-            lost += float(kept - Fraction(c)) * points[u]
-        if kept.denominator != 1:
-            rounded.append((kept, u))
-    if scalar.bias:
-        lost += float(_rounded(Fraction(scalar.bias), frac) - Fraction(scalar.bias))
-    return lost, rounded
-
-
-def _is_whole(scalar: Affine, frac: int) -> bool:
+def _is_whole(scalar: Affine) -> bool:
     """Whether the scalar is a whole number, whose products are never rounded."""
-    return not scalar.terms and _rounded(Fraction(scalar.bias), frac).denominator == 1
+    return not scalar.terms and Fraction(scalar.bias).denominator == 1

@@ -31,6 +31,8 @@ __all__ = ["Fixed", "Scaling", "Tried", "fit"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
+#: Words that seem to be large enough and are tried for a refusal, which names one.
+WIDER = 4
 #: The number of bits when no word is large enough.
 NEVER = 999
 
@@ -252,14 +254,19 @@ def _refusal(judge: Judge, precision: Precision) -> str:
     closest = []
     if least[worst] < float("inf") and task.limits is not None:
         closest.append(f"the least error that is proven is {least[worst]:.3g}")
+    tried = 0
     for bits in range(task.bits + 1, MOST_BITS + 1):
         fracs = [precision.frac] if precision.frac is not None else list(range(bits - 1, -1, -1))
-        choice = judge.with_task(replace(task, bits=bits, fracs=fracs)).choose()
+        wider = judge.with_task(replace(task, bits=bits, fracs=fracs))
+        if tried == WIDER or not wider.promising():
+            continue
+        tried += 1
+        choice = wider.choose()
         if choice is not None:
             closest.append(f"fixed:{bits}.{choice.frac} would do")
             break
     else:
-        closest.append(f"no word up to {MOST_BITS} bits would do")
+        closest.append(f"no word up to {MOST_BITS} bits was found to do")
     if not precision.scale:
         closest.append("--scale auto, or inputs that you scale to about -1 to 1, may need fewer bits")
     ring = f"fixed:{task.bits}" + (f".{precision.frac}" if precision.frac is not None else "")
