@@ -33,7 +33,7 @@ def as_precision(
     found = re.fullmatch(r"fixed:([0-9]{1,3})(?:\.([0-9]{1,3}))?", ring)
     if found is None:
         raise InputError(
-            f"a program is compiled for fixed:BITS or fixed:BITS.FRAC, not for {ring!r}: in other rings it needs no choice"
+            f"a program is compiled for fixed:BITS or fixed:BITS.FRAC, not {ring!r}: other rings leave no choice"
         )
     bits, frac = int(found[1]), None if found[2] is None else int(found[2])
     FixedPoint(bits, frac or 0)
