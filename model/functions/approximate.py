@@ -111,9 +111,8 @@ class _Output:
             if sum(shares) <= self.error:
                 for part, degree in enumerate(degrees):
                     if (part, degree) not in found:
-                        search = self.searches[part]
-                        wanted = Fraction(search.nearest(degree).error) if self.split.inner else self.error
-                        found[part, degree] = search.polynomial(degree, wanted)
+                        wanted = self.error / (Fraction(self.weights[part]) or 1)
+                        found[part, degree] = self.searches[part].polynomial(degree, wanted)
                 polynomials = [found[part, degree] for part, degree in enumerate(degrees)]
                 reached = self.change([polynomial.error for polynomial in polynomials])
                 if reached <= self.error:

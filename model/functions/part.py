@@ -132,11 +132,7 @@ class Search:
     def nearest(self, degree: int) -> Nearest:
         """The polynomial of ``degree`` that is nearest."""
         if degree not in self.known:
-            ideal = -np.cos(np.linspace(0.0, np.pi, degree + 2))
-            reference = np.unique(np.abs(self.points[:, None] - ideal).argmin(axis=0))
-            if len(reference) < degree + 2:
-                reference = np.linspace(0, len(self.points) - 1, degree + 2).round().astype(int)
-            self.known[degree] = nearest_polynomial(self.basis, self.values, reference.tolist(), degree)
+            self.known[degree] = nearest_polynomial(self.points, self.basis, self.values, degree)
         return self.known[degree]
 
     def degree(self, error: float, least: int = 0) -> int | None:

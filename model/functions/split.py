@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import Formula, constant, formula_text, postorder, total
+from skinny.model.formula.formula import MINUS_ONE, Formula, constant, formula_text, postorder, total
 
 from .tape import Step, Tape
 
@@ -82,6 +82,7 @@ class _Builder:
         self.nodes: dict[Any, Formula] = {}
         self.shapes: dict[int, Shape] = {}
         self.leaves: dict[str, Formula] = {}
+        self.leaf(MINUS_ONE)  # a sign is this very node
 
     def built(self, formula: Formula) -> Formula:
         nodes = list(postorder(formula))
@@ -89,14 +90,22 @@ class _Builder:
         known: dict[int, Formula] = {}
         for node in nodes:
             args = [known[id(arg)] for arg in node.args]
-            if node.kind in ("sum", "product"):
+            if not args:
+                known[id(node)] = self.leaf(node)
+            elif node.kind in ("sum", "product"):
                 single = [uses[id(arg)] == 1 for arg in node.args]
                 known[id(node)] = self.grouped(node.kind, self.flat(node.kind, args, single))
             elif node.kind == "power" and node.value < 2:
-                known[id(node)] = args[0] if node.value else self.node("constant", (), Fraction(1))
+                known[id(node)] = args[0] if node.value else self.leaf(constant(1))
             else:
                 known[id(node)] = self.node(node.kind, tuple(args), node.value)
         return known[id(formula)]
+
+    def leaf(self, node: Formula) -> Formula:
+        """The one leaf that is equal to ``node``."""
+        found = self.nodes.setdefault((node.kind, node.value, ()), node)
+        self.shapes[id(found)] = self.shape(found)
+        return found
 
     def node(self, kind: str, args: tuple[Formula, ...], value: Any = None) -> Formula:
         """The one node of this kind, arguments and value."""
