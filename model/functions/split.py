@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import MINUS_ONE, Formula, constant, formula_text, postorder, total
+from skinny.model.formula.formula import Formula, constant, formula_text, postorder, total
 
 from .tape import Step, Tape
 
@@ -82,7 +82,6 @@ class _Builder:
         self.nodes: dict[Any, Formula] = {}
         self.shapes: dict[int, Shape] = {}
         self.leaves: dict[str, Formula] = {}
-        self.leaf(MINUS_ONE)  # a sign is this very node
 
     def built(self, formula: Formula) -> Formula:
         nodes = list(postorder(formula))

@@ -62,7 +62,7 @@ def values(formula, lanes):
 
 
 def level(reference, points):
-    """An error that no polynomial is below whose degree is two less than there are ``points`` (de la Vallée-Poussin)."""
+    """An error that no polynomial is below whose degree is two less than there are points (de la Vallée-Poussin)."""
     scales = [1 / mpmath.fprod(p - q for q in points if q != p) for p in points]
     sums = mpmath.fsum(scale * reference(p) for scale, p in zip(scales, points, strict=True))
     return abs(sums) / mpmath.fsum(map(abs, scales))

@@ -50,6 +50,15 @@ def test_dot_products_lie_inside(pairs):
     assert inside(exact, found)
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_what_a_sum_rounds_away_counts(sign):
+    """Two hundred numbers that are each too small to change one."""
+    column = sign * np.array([1.0] + [2.0**-54] * 200)
+    left = Interval(np.column_stack([column] * 2), np.column_stack([column] * 2))
+    exact = sign * (1 + 200 * Fraction(1, 2**54))
+    assert inside(exact, dot(left, Interval(np.ones((201, 2)), np.ones((201, 2)))))
+
+
 def test_fractions_lie_inside_neighbours():
     found = around([1, -2], 3)
     assert Fraction(float(found.low[0])) < Fraction(1, 3) < Fraction(float(found.high[0]))
