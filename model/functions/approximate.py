@@ -139,7 +139,7 @@ class _Output:
 
     def refuse(self, search: Search) -> NoReturn:
         """Says what can be reached instead."""
-        errors = [weight * s.nearest(s.highest).error for weight, s in zip(self.weights, self.searches, strict=True)]
+        errors = [weight * s.reachable for weight, s in zip(self.weights, self.searches, strict=True)]
         reachable = SAFE * sum(errors)
         digit = 10.0 ** math.floor(math.log10(reachable) - 1)
         why = f"the {len(search.points)} points of its table allow" if search.table else "a polynomial has at most"

@@ -31,6 +31,8 @@ POINTS = 2048
 SAMPLES = 5000
 #: Coefficients below this, in relation to the largest, are noise.
 NOISE = 1e-13
+#: Errors below this, in relation to the largest value, cannot be proven with floats.
+PROVABLE = 2.0**-46
 #: The coefficients are rounded so that this part of the error is lost at most.
 ROUNDED = 1000
 
@@ -134,6 +136,11 @@ class Search:
         if degree not in self.known:
             self.known[degree] = nearest_polynomial(self.points, self.basis, self.values, degree)
         return self.known[degree]
+
+    @property
+    def reachable(self) -> float:
+        """An error that can be reached, and proven in floats."""
+        return self.nearest(self.highest).error + PROVABLE * float(np.max(np.abs(self.values)))
 
     def degree(self, error: float, least: int = 0) -> int | None:
         """The least degree from ``least`` on whose polynomial is within ``error``; None when there is none."""

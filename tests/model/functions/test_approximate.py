@@ -1,6 +1,7 @@
 """Functions on a box: least degrees and proven errors of twenty usual ones, with mpmath as the judge; and refusals."""
 
 import math
+import re
 from fractions import Fraction
 
 import mpmath
@@ -178,6 +179,15 @@ def test_the_reachable_error_can_be_reached():
         "not 0.0001; ask for a larger error or take a smaller box"
     )
     assert approximated("1/(1 + 25*x^2)", box, "0.00018").degree == 40
+
+
+@pytest.mark.parametrize("text", ["exp(x)", "sqrt(x)", "1000*sin(9*x)", "log(x + 0.001) + tanh(20*x)"])
+def test_an_error_that_is_named_can_be_asked_for(text):
+    box = {"x": (Fraction(0), Fraction(1))}
+    with pytest.raises(InputError) as caught:
+        approximated(text, box, "1e-20")
+    (named,) = re.findall("for an error of (.*), not 1e-20", str(caught.value))
+    assert approximated(text, box, named).error <= Fraction(named)
 
 
 @pytest.mark.parametrize(
