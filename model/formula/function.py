@@ -43,6 +43,8 @@ class Sampled:
         self.name = name or "table"
         try:
             self.points = tuple((exact_number(x), exact_number(y)) for x, y in function)
+        except InputError:  # a number that is none has its own message
+            raise
         except (TypeError, ValueError):
             raise InputError("a table must be pairs of numbers, such as [(0, 1), (0.5, 1.2), (1, 1.7)]") from None
         if len(self.points) < FEWEST_POINTS:

@@ -111,9 +111,8 @@ class _Output:
             if sum(shares) <= self.error:
                 for part, degree in enumerate(degrees):
                     if (part, degree) not in found:
-                        search = self.searches[part]
-                        wanted = Fraction(search.nearest(degree).error) if self.split.inner else self.error
-                        found[part, degree] = search.polynomial(degree, wanted)
+                        wanted = self.error / (Fraction(self.weights[part]) or 1)
+                        found[part, degree] = self.searches[part].polynomial(degree, wanted)
                 polynomials = [found[part, degree] for part, degree in enumerate(degrees)]
                 reached = self.change([polynomial.error for polynomial in polynomials])
                 if reached <= self.error:
@@ -140,7 +139,7 @@ class _Output:
 
     def refuse(self, search: Search) -> NoReturn:
         """Says what can be reached instead."""
-        errors = [weight * s.nearest(s.highest).error for weight, s in zip(self.weights, self.searches, strict=True)]
+        errors = [weight * s.reachable for weight, s in zip(self.weights, self.searches, strict=True)]
         reachable = SAFE * sum(errors)
         digit = 10.0 ** math.floor(math.log10(reachable) - 1)
         why = f"the {len(search.points)} points of its table allow" if search.table else "a polynomial has at most"

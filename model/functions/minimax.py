@@ -17,6 +17,8 @@ __all__ = ["Nearest", "nearest_polynomial"]
 EXCHANGES = 40
 #: The largest error is this near to the least possible one when the exchange ends.
 NEAR = 1.0005
+#: How far the first reference is drawn to one side.
+SKEW = 0.05
 #: Errors below this, in relation to the largest value, are those of the floats.
 NOISE = 2.0**-49
 
@@ -30,9 +32,10 @@ class Nearest(NamedTuple):
     least: float
 
 
-def nearest_polynomial(basis: Floats, values: Floats, reference: list[int], degree: int) -> Nearest:
-    """The polynomial of ``degree`` that is nearest to ``values``. Row ``i`` of ``basis`` has the Chebyshev polynomials
-    at point ``i``; ``reference`` are ``degree + 2`` points to begin with."""
+def nearest_polynomial(points: Floats, basis: Floats, values: Floats, degree: int) -> Nearest:
+    """The polynomial of ``degree`` that is nearest to ``values`` at ``points``, which rise. Row ``i`` of ``basis`` has
+    the Chebyshev polynomials at point ``i``."""
+    reference = _first_reference(points, degree + 2)
     columns = basis[:, : degree + 1]
     signs = (-1.0) ** np.arange(degree + 2)
     noise = NOISE * float(np.max(np.abs(values)))
@@ -42,17 +45,23 @@ def nearest_polynomial(basis: Floats, values: Floats, reference: list[int], degr
         solution = np.linalg.solve(equations, values[reference])
         errors = values - columns @ solution[:-1]
         worst = float(np.max(np.abs(errors)))
-        level = max(best.least, abs(float(solution[-1])))
-        best = (
-            Nearest(solution[:-1].astype(np.float64), worst, level)
-            if worst < best.error
-            else best._replace(least=level)
-        )
+        if worst < best.error:
+            best = best._replace(coefficients=solution[:-1].astype(np.float64), error=worst)
+        best = best._replace(least=max(best.least, abs(float(solution[-1]))))
         exchanged = _alternation(errors, degree + 2)
         if best.error <= max(NEAR * best.least, noise) or len(exchanged) < degree + 2 or exchanged == reference:
             break
         reference = exchanged
     return best
+
+
+def _first_reference(points: Floats, count: int) -> list[int]:
+    """Points near the extremes of a Chebyshev polynomial, drawn to one side: on a symmetric reference an even or odd
+    function may show no error at all, and nothing would ever be exchanged."""
+    ideal = -np.cos(np.linspace(0.0, np.pi, count))
+    ideal += SKEW * (1 - ideal**2)
+    found = np.unique(np.abs(points[:, None] - ideal).argmin(axis=0))
+    return found.tolist() if len(found) == count else list(range(count))
 
 
 def _alternation(errors: Floats, count: int) -> list[int]:

@@ -31,6 +31,8 @@ POINTS = 2048
 SAMPLES = 5000
 #: Coefficients below this, in relation to the largest, are noise.
 NOISE = 1e-13
+#: Errors below this, in relation to the largest value, cannot be proven with floats.
+PROVABLE = 2.0**-46
 #: The coefficients are rounded so that this part of the error is lost at most.
 ROUNDED = 1000
 
@@ -132,12 +134,13 @@ class Search:
     def nearest(self, degree: int) -> Nearest:
         """The polynomial of ``degree`` that is nearest."""
         if degree not in self.known:
-            ideal = -np.cos(np.linspace(0.0, np.pi, degree + 2))
-            reference = np.unique(np.abs(self.points[:, None] - ideal).argmin(axis=0))
-            if len(reference) < degree + 2:
-                reference = np.linspace(0, len(self.points) - 1, degree + 2).round().astype(int)
-            self.known[degree] = nearest_polynomial(self.basis, self.values, reference.tolist(), degree)
+            self.known[degree] = nearest_polynomial(self.points, self.basis, self.values, degree)
         return self.known[degree]
+
+    @property
+    def reachable(self) -> float:
+        """An error that can be reached, and proven in floats."""
+        return self.nearest(self.highest).error + PROVABLE * float(np.max(np.abs(self.values)))
 
     def degree(self, error: float, least: int = 0) -> int | None:
         """The least degree from ``least`` on whose polynomial is within ``error``; None when there is none."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from skinny.model.limits import check
 
 from .interval import Floats, Interval, around
 from .tape import Tape
@@ -61,6 +62,7 @@ def proven_error(tape: Tape, chebyshev: Sequence[Fraction], wanted: Fraction) ->
     settled = seen = 0.0
     count = 0
     while pieces:
+        check()
         count += len(pieces)
         below, above = _bounds(tape, powers, denominator, pieces)
         seen = max(seen, float(np.max(below)))

@@ -89,14 +89,22 @@ class _Builder:
         known: dict[int, Formula] = {}
         for node in nodes:
             args = [known[id(arg)] for arg in node.args]
-            if node.kind in ("sum", "product"):
+            if not args:
+                known[id(node)] = self.leaf(node)
+            elif node.kind in ("sum", "product"):
                 single = [uses[id(arg)] == 1 for arg in node.args]
                 known[id(node)] = self.grouped(node.kind, self.flat(node.kind, args, single))
             elif node.kind == "power" and node.value < 2:
-                known[id(node)] = args[0] if node.value else self.node("constant", (), Fraction(1))
+                known[id(node)] = args[0] if node.value else self.leaf(constant(1))
             else:
                 known[id(node)] = self.node(node.kind, tuple(args), node.value)
         return known[id(formula)]
+
+    def leaf(self, node: Formula) -> Formula:
+        """The one leaf that is equal to ``node``."""
+        found = self.nodes.setdefault((node.kind, node.value, ()), node)
+        self.shapes[id(found)] = self.shape(found)
+        return found
 
     def node(self, kind: str, args: tuple[Formula, ...], value: Any = None) -> Formula:
         """The one node of this kind, arguments and value."""
