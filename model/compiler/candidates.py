@@ -6,9 +6,8 @@ fixed point, where another program may be more precise, more ways are given than
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
@@ -33,6 +32,8 @@ VARIANTS = 24
 VARIED = 2_000
 #: Shapes that are also tried rebalanced, as a recurrence and as a ladder: as given, expanded, nested.
 FEW = 4
+#: Shapes of at most this cost, as far as it is known before, are also tried without single decisions.
+SMALL_COST = 64
 #: Polynomials with more monomials are not tried in every shape.
 LARGE = 1_000
 #: Shapes are given up when the bound of their products, or their cost, both on three registers and restoring most of
@@ -47,12 +48,14 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Candidate:
     """One way to compute an output, which the pass ``source`` found: code, or an expression still to be emitted, or
-    neither when it is hopeless."""
+    neither when it is hopeless. ``without`` names the decision that it leaves out, one that is good for most programs
+    but not for all."""
 
     source: str
     cost: int
     length: int
     made: Expression | Code | None = None
+    without: str = ""
 
 
 def candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
@@ -91,12 +94,12 @@ def candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Can
         if goal.uses("univariate"):
             found = in_one_form(shape, table.sums, len(table.names))
             if found is not None and (goal.attention or len(found[0].terms) + (found[0].bias != 0) == 1):
-                code = _attempt(recurrence, *found, goal.code_start)
+                code = _attempt(recurrence, *found, goal.code_start, goal.attention)
                 if code is not None:
                     yield _written("univariate", code)
                 if goal.box is not None and goal.attention:
                     codes = _attempt(list, recurrences(*found, form_ends(found[0], goal.box), goal.code_start)) or []
-                    yield from (_written("univariate", code) for code in codes)
+                    yield from (replace(_written("univariate", code), without="length") for code in codes)
         if goal.uses("ladder"):
             code = ladder(table, shape, goal.attention, goal.code_start)
             if code is not None:
@@ -112,23 +115,27 @@ def _attempt(make: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | No
 
 
 def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Candidate]:
-    """The polynomial as it stands; with attention also without its use, which can be better for small formulas."""
+    """The polynomial as it stands; for small formulas also without single decisions, which can be better."""
     if least_cost(table, polynomial) > WIDE_PRODUCTS * current().length:
         yield Candidate(source, CEILING, CEILING)
         return
-    modes = (True, False) if goal.attention and len(table.sums) <= LARGE else (goal.attention,)
-    decisions = [(goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))]
-    if goal.box is not None:
-        # The decisions that make a program short may make it less precise, so each of them is also left out.
-        telescope, associate, contracts = decisions[0]
-        decisions += [(False, associate, contracts), (telescope, False, contracts), (telescope, associate, False)]
-    for attention, options in itertools.product(modes, dict.fromkeys(decisions)):
-        expression = Shaper(table, attention, *options).shape(polynomial)
+    decided = (goal.attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
+    variants = {decided: ""}
+    if goal.attention and len(table.sums) <= LARGE:
+        variants.setdefault((False, *decided[1:]), "attention")
+    if least_cost(table, polynomial) <= SMALL_COST:
+        variants.setdefault((*decided[:3], False), "contracts")
+        if goal.box is not None:
+            variants.setdefault((decided[0], False, *decided[2:]), "telescope")
+            variants.setdefault((*decided[:2], False, decided[3]), "associate")
+    for options, without in variants.items():
+        expression = Shaper(table, *options).shape(polynomial)
         if expression.loose_cost > WIDE_SHAPES * current().length:
-            yield Candidate(source, CEILING, CEILING)
+            yield Candidate(source, CEILING, CEILING, without=without)
         else:
             contract = goal.block_contract
-            yield Candidate(source, expression.full(contract), predict(expression, contract), expression)
+            length = predict(expression, contract)
+            yield Candidate(source, expression.full(contract), length, expression, without)
 
 
 def _written(source: str, code: Code) -> Candidate:

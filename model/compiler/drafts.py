@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from skinny.model.errors import InputError
 from skinny.model.limits import current
@@ -38,10 +39,11 @@ History = list[tuple[str, int, int]]
 @dataclass
 class Draft:
     """Code on its way through the last passes: the pass that found its shape, its length as predicted before emission,
-    and the code after each step."""
+    the decision it leaves out, and the code after each step."""
 
     source: str
     predicted: int
+    without: str = ""
     history: list[tuple[str, Code]] = field(default_factory=list)
 
     @property
@@ -75,19 +77,37 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
         history.append((candidate.source, best.length, best.cost))
     best = min(found, key=_cost)
     _refuse_too_long(name, before, best.length)
-    near = [c for c in found if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
-    drafts = [_emitted(candidate, goal) for candidate in near]
+    drafts = [_emitted(candidate, goal) for members in _divided(found) for candidate in _near(members)]
     if goal.uses("peephole"):
         _apply("peephole", peephole, drafts)
     if goal.clean and goal.uses("prune"):
         _apply("prune", prune, drafts)
     drafts.sort(key=_cycles)
     if goal.uses("schedule"):
-        _apply("schedule", schedule, drafts[:SCHEDULED])
+        for group in _divided(drafts)[:2]:
+            _apply("schedule", schedule, group[:SCHEDULED])
         drafts.sort(key=_cycles)
     if goal.clean and goal.uses("search"):
         _apply("search", search, _worth_a_search(drafts))
     return sorted(drafts, key=_cycles), history
+
+
+T = TypeVar("T", Candidate, Draft)
+
+
+def _divided(found: Sequence[T]) -> list[list[T]]:
+    """First what leaves out no decision but attention, then what leaves out contracts, then the others."""
+    groups: list[list[T]] = [[], [], []]
+    for item in found:
+        groups[{"": 0, "attention": 0, "contracts": 1}.get(item.without, 2)].append(item)
+    return groups
+
+
+def _near(members: list[Candidate]) -> list[Candidate]:
+    """The candidates that promise to be short: those whose cost is near the best."""
+    least = min(map(_cost, members), default=0)
+    best = next((c for c in members if c.cost == least), None)
+    return [c for c in members if c is best or c.cost <= min(SMALL, NEAR * least)]
 
 
 def _refuse_too_long(name: str, before: int, length: int) -> None:
@@ -112,7 +132,7 @@ def _emitted(candidate: Candidate, goal: Goal) -> Draft:
     assert made is not None
     code = made if isinstance(made, Code) else emit(made, goal.block_contract, goal.code_start)
     assert len(code) == candidate.length, "the predicted length is exact"
-    draft = Draft(candidate.source, candidate.length)
+    draft = Draft(candidate.source, candidate.length, candidate.without)
     draft.add("emit", _from_start(code, goal.start) if goal.clean else code)
     return draft
 
@@ -136,6 +156,13 @@ def _apply(name: str, step: Callable[[Code], Code], drafts: Sequence[Draft]) -> 
 
 
 def _worth_a_search(drafts: list[Draft]) -> list[Draft]:
-    """The shortest draft and, because it leaves the search more freedom, the longest."""
-    small = [draft for draft in drafts if is_searchable(draft.code)]
-    return small[:1] + [d for d in small[-1:] if d.code.instructions() != small[0].code.instructions()]
+    """The shortest draft and, because it leaves the search more freedom, the longest; and the same among the drafts
+    that leave out contracts, because a short program may hide one from which the search gets further. A recurrence is
+    rarely beaten, so that nothing else is searched then."""
+    chosen: dict[tuple[Instruction, ...], Draft] = {}
+    regular, loose, _ = _divided(drafts)
+    for group in [regular] if regular[0].source == "univariate" else [regular, loose]:
+        small = [draft for draft in group if is_searchable(draft.code)]
+        for draft in small[:1] + small[-1:]:
+            chosen.setdefault(tuple(draft.code.instructions()), draft)
+    return list(chosen.values())

@@ -120,6 +120,7 @@ class Searcher:
                     for sign in (1, -1) if dst != src else ():
                         self.moves.append((dst, src, sign * self.values[number], sign * self.small[number]))
                         self.rows_of_moves.append((dst, src, sign, number))
+        self._forward: dict[int, Reach] = {}
         self._backward: dict[int, Reach] = {}
         self.rows, self.columns = self._travel()
 
@@ -134,7 +135,9 @@ class Searcher:
 
     def _replace(self, first: int, size: int) -> bool:
         """Try to put something shorter in the place of ``size`` instructions."""
-        forward = Reach(self.rows[first], self.moves, backwards=False)
+        forward = self._forward.get(first)
+        if forward is None:
+            forward = self._forward[first] = Reach(self.rows[first], self.moves, backwards=False)
         backward = self._backward.get(first + size)
         if backward is None:
             backward = Reach(self.columns[first + size], self.moves, backwards=True)
@@ -153,6 +156,7 @@ class Searcher:
                     *(self.rows_of_moves[move] for move in found),
                     *self.code[first + size :],
                 ]
+                self._forward.clear()
                 self._backward.clear()
                 self.rows, self.columns = self._travel()
                 return True

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from math import floor
+from typing import NamedTuple
 
 from skinny.model.compiler.code import Affine, Code, Instruction, affine_scalar
 from skinny.model.compiler.goal import Ends
@@ -26,6 +27,7 @@ HIGHEST_DEGREE = 512
 #: All sign patterns are tried up to this degree, then only periodic ones.
 SEARCHED_DEGREE = 9
 PERIODS = ((1,), (1, -1), (1, -1, -1), (1, -1, -1, 1), (1, 1, -1, -1))
+HALF = Fraction(1, 2)
 #: The significant bits of the factor that maps a form to a small range.
 FEW_BITS = 6
 
@@ -66,8 +68,10 @@ def _fraction(value: Coefficient) -> Fraction:
     return Fraction(value)
 
 
-def coordinates(coefficients: Coefficients, signs: tuple[int, ...], unit_top: bool) -> Coefficients:
-    """The polynomial in the basis ``p_0 = 1, p_1 = ±x, p_(n+1) = p_(n-1) ± x·p_n``.
+def coordinates(
+    coefficients: Coefficients, signs: tuple[int, ...], unit_top: bool, first: Coefficient = 1
+) -> Coefficients:
+    """The polynomial in the basis ``p_0 = 1, p_1 = ±first·x, p_(n+1) = p_(n-1) ± x·p_n``.
 
     With ``unit_top`` the last element is ``±x·p_(d-1)`` alone: it goes straight to the output register.
     """
@@ -75,7 +79,7 @@ def coordinates(coefficients: Coefficients, signs: tuple[int, ...], unit_top: bo
     basis: list[Coefficients] = [[1]]
     previous: Coefficients = []
     for n, sign in enumerate(signs, 1):
-        shifted = [0, *(sign * c for c in basis[-1])]
+        shifted = [0, *(sign * (first if n == 1 else 1) * c for c in basis[-1])]
         if not (unit_top and n == degree):
             for power, c in enumerate(previous):
                 shifted[power] += c
@@ -86,7 +90,7 @@ def coordinates(coefficients: Coefficients, signs: tuple[int, ...], unit_top: bo
     for n in range(degree, -1, -1):
         check()
         if rest[n]:
-            out[n] = plain(rest[n] * basis[n][n])
+            out[n] = plain(rest[n] / Fraction(basis[n][n]))
             for power, c in enumerate(basis[n]):
                 rest[power] -= out[n] * c
     return out
@@ -98,30 +102,50 @@ def _patterns(degree: int) -> list[tuple[int, ...]]:
     return [tuple(period[n % len(period)] for n in range(degree)) for period in PERIODS]
 
 
-def recurrence(form: Affine, coefficients: Coefficients, start: tuple[int, ...]) -> Code:
+def recurrence(form: Affine, coefficients: Coefficients, start: tuple[int, ...], attention: bool) -> Code:
     """The shortest code on registers 0, 1, 2; ``start`` is (0, 1, 0, …)."""
-    best: tuple[int, Coefficients, tuple[int, ...], str] | None = None
-    for signs in _patterns(len(coefficients) - 1):
-        for length, weights, ending in _endings(coefficients, signs):
-            if best is None or length < best[0]:
-                best = length, weights, signs, ending
+    best: Code | None = None
+    for steps in _steps(form, coefficients) if attention else [Steps(form, coefficients)]:
+        for signs in _patterns(len(coefficients) - 1):
+            for weights, ending in _endings(steps, signs):
+                length = len(signs) + sum(c != 0 for c in weights) - (ending != "collected")
+                if best is None or length < len(best):
+                    code = _code(steps, weights, signs, ending, start)
+                    best = code if best is None or code.cycles < best.cycles else best
     assert best is not None
-    return _code(form, *best[1:], start)
+    return best
 
 
 def recurrences(form: Affine, coefficients: Coefficients, ends: Ends, start: tuple[int, ...]) -> Iterator[Code]:
     """Codes whose values stay small while the form lies between its ``ends``, for fixed point.
 
     The form is mapped to -2 … 2 or -1 … 1, in the middle or about zero, by factors of few bits, which a word holds
-    exactly. With alternating signs and -2 … 2 the registers hold ± Chebyshev's polynomials of the second kind, which
-    stay below their degree plus one.
+    exactly. With alternating signs and -2 … 2 the registers hold ± Chebyshev's polynomials: those of the second kind,
+    which stay below their degree plus one, or those of the first kind, which stay between -1 and 1, when the first step
+    is half as large.
     """
     degree = len(coefficients) - 1
     for mapped, rebased in _mapped(form, coefficients, ends):
         for period in PERIODS:
             signs = tuple(period[n % len(period)] for n in range(degree))
-            for _, weights, ending in _endings(rebased, signs):
-                yield _code(mapped, weights, signs, ending, start)
+            for first in (Fraction(1), HALF):
+                steps = Steps(mapped, rebased, first)
+                for weights, ending in _endings(steps, signs):
+                    yield _code(steps, weights, signs, ending, start)
+
+
+class Steps(NamedTuple):
+    """The form of the steps, the coefficients of the polynomial in it, and what the first step multiplies it with."""
+
+    form: Affine
+    coefficients: Coefficients
+    first: Coefficient = 1
+
+
+def _steps(form: Affine, coefficients: Coefficients) -> Iterator[Steps]:
+    """The form as it is; and twice the form, for Chebyshev's polynomials of the first kind."""
+    yield Steps(form, coefficients)
+    yield Steps(form.scaled(2), _substituted(coefficients, Fraction(2), Fraction(0)), HALF)
 
 
 def _mapped(form: Affine, coefficients: Coefficients, ends: Ends) -> Iterator[tuple[Affine, Coefficients]]:
@@ -159,30 +183,30 @@ def _substituted(coefficients: Coefficients, factor: Fraction, shift: Fraction) 
     return [plain(c) for c in out[: len(coefficients)]]
 
 
-def _endings(coefficients: Coefficients, signs: tuple[int, ...]) -> Iterator[tuple[int, Coefficients, str]]:
-    """The length, the weights and the way to end of each program with these signs."""
-    degree = len(coefficients) - 1
-    weights = coordinates(coefficients, signs, unit_top=False)
-    count = sum(c != 0 for c in weights)
-    if count == 1 and weights[degree] == 1:
-        yield degree, weights, "direct"
-    else:
-        yield degree + count, weights, "collected"
-    weights = coordinates(coefficients, signs, unit_top=True)
-    if abs(weights[degree]) == 1:
-        yield degree + sum(c != 0 for c in weights) - 1, weights, "top"
+def _endings(steps: Steps, signs: tuple[int, ...]) -> Iterator[tuple[Coefficients, str]]:
+    """The weights and the way to end of each program with these signs."""
+    degree = len(signs)
+    weights = coordinates(steps.coefficients, signs, False, steps.first)
+    direct = sum(c != 0 for c in weights) == 1 and abs(weights[degree]) == 1
+    yield weights, "direct" if direct and weights[degree] == 1 else "collected"
+    if degree > 1:
+        weights = coordinates(steps.coefficients, signs, True, steps.first)
+        if abs(weights[degree]) == 1:
+            yield weights, "top"
 
 
-def _code(form: Affine, weights: Coefficients, signs: tuple[int, ...], ending: str, start: tuple[int, ...]) -> Code:
+def _code(steps: Steps, weights: Coefficients, signs: tuple[int, ...], ending: str, start: tuple[int, ...]) -> Code:
     degree = len(weights) - 1
-    lead, scalar = affine_scalar(form)
+    scalars = [affine_scalar(steps.form.scaled(steps.first))] + [affine_scalar(steps.form)] * (degree - 1)
     out: list[Instruction] = []
     for n in range(degree + 1):
         holder = 1 if n % 2 == 0 else 2
         if n == degree and ending == "top":
+            lead, scalar = scalars[n - 1]
             out.append(Instruction(0, 3 - holder, lead * signs[n - 1] * int(weights[n]), scalar))
             break
         if n:
+            lead, scalar = scalars[n - 1]
             out.append(Instruction(holder, 3 - holder, lead * signs[n - 1], scalar))
         if weights[n] and ending != "direct":
             sign, weight = affine_scalar(Affine((), weights[n]))
