@@ -8,11 +8,10 @@ from typing import Any
 
 from skinny.answers import describe
 from skinny.model.program.program import Output, Program
-from skinny.model.program.storage import load
-from skinny.model.rings import parse_ring
 from skinny.values import printable
 
 from .common import add_command, print_json, print_table
+from .options import add_program_options, load_program
 
 __all__ = ["register"]
 
@@ -43,15 +42,11 @@ example:
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "info", execute, "say what a program is", DETAILS)
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument(
-        "--ring", metavar="RING", help="ring for the state bits (default: the program's own, or modular:16)"
-    )
+    add_program_options(parser, "ring for the state bits", "modular:16")
 
 
 def execute(args: argparse.Namespace) -> None:
-    program = load(args.program)
-    ring = parse_ring(args.ring or program.ring or "modular:16")
+    program, ring = load_program(args, "modular:16")
     answer = {"program": args.program} | describe(program, ring)
     if args.json:
         print_json(printable(answer))
