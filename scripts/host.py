@@ -16,11 +16,11 @@ from skinny.model.program.storage import load
 from skinny.model.program.units import Units
 from skinny.model.rings import Boolean
 from skinny.model.run.precision import Precision
-from skinny.values import printable
 
 from .common import add_command, note, print_json, print_table, tell
 from .inputs import read_inputs
 from .options import add_baud_option, add_inputs_option, add_strict_option
+from .run import result_columns
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -127,7 +127,7 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> tuple
     found = host.run(image, vectors)
     seconds = perf_counter() - before
     values = config.unpack(found.words, len(elements))
-    results = printable(units.decode_columns(values))
+    results = result_columns(units, values)
     # A vector of the Boolean ring holds many inferences; its fault is one of them all.
     faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(ring, Boolean) else 1)[: len(elements)]
     answer = {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}

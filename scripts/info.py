@@ -8,7 +8,6 @@ from typing import Any
 
 from skinny.answers import describe
 from skinny.model.program.program import Output, Program
-from skinny.values import printable
 
 from .common import add_command, print_json, print_table
 from .options import add_program_options, load_program
@@ -49,7 +48,7 @@ def execute(args: argparse.Namespace) -> None:
     program, ring = load_program(args, "modular:16")
     answer = {"program": args.program} | describe(program, ring)
     if args.json:
-        print_json(printable(answer))
+        print_json(answer)
         return
     shown = {key: value for key, value in answer.items() if key not in APART}
     shown["title"] = program.title.partition("\n")[0]

@@ -8,13 +8,12 @@ from typing import Any
 from skinny.answers import watched_run
 from skinny.model.program.units import Units
 from skinny.model.rings import Array
-from skinny.values import printable
 
 from .common import add_command, note, print_json, print_table, readable, tell
 from .inputs import read_inputs, read_start
 from .options import add_inputs_option, add_program_options, add_strict_option, load_program
 
-__all__ = ["add_run_options", "print_results", "register"]
+__all__ = ["add_run_options", "print_results", "register", "result_columns"]
 
 DETAILS = """\
 A CSV file has a header with the names of the inputs, in any order, and a row for each inference. Numbers are decimals
@@ -57,12 +56,16 @@ def execute(args: argparse.Namespace) -> None:
     inputs = read_inputs(args.inputs, units)
     values, precision = watched_run(program, ring, inputs, read_start(args.start, program.width, ring))
     if args.json:
-        columns = units.decode_columns(values)
-        answer = {"program": args.program, "ring": ring.name, "batch": len(values), "outputs": printable(columns)}
-        print_json(answer | {"precision": precision.counts})
+        answer = {"program": args.program, "ring": ring.name, "batch": len(values)}
+        print_json(answer | {"outputs": result_columns(units, values), "precision": precision.counts})
     else:
         print_results(units, values)
     tell(precision, args.strict)
+
+
+def result_columns(units: Units, values: Array) -> dict[str, list[int | float | str]]:
+    """The results of each output as JSON can hold them, in the user's units."""
+    return {name: [readable(value, name) for value in column] for name, column in units.decode_columns(values).items()}
 
 
 def print_results(units: Units, values: Array) -> None:

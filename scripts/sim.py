@@ -16,7 +16,6 @@ from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.rings import Array
 from skinny.sim import SIMULATORS
-from skinny.values import printable
 
 from .common import add_command, note, print_json, tell
 from .inputs import read_inputs
@@ -29,7 +28,7 @@ from .options import (
     image_options,
     load_program,
 )
-from .run import print_results
+from .run import print_results, result_columns
 
 if TYPE_CHECKING:
     from skinny.sim.check.stimulus import Stimulus
@@ -113,7 +112,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _report(args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any]) -> None:
     if args.json:
-        print_json(answer | {"results": printable(units.decode_columns(found))})
+        print_json(answer | {"results": result_columns(units, found)})
         return
     print_results(units, found)
     print(

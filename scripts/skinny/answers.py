@@ -20,6 +20,8 @@ from skinny.model.run.explain import divergence, shares
 from skinny.model.run.golden import run
 from skinny.model.run.precision import Precision, lost_weights
 
+from .values import printable
+
 if TYPE_CHECKING:
     from skinny.model.machine.image import MachineImage
     from skinny.sim.check.record import Record
@@ -71,8 +73,8 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "compiled_for": program.ring or None,
         "input_scales": dict(zip(program.inputs, program.input_scales, strict=True)),
         "output_scales": {output.name: output.scale for output in program.outputs},
-        "box": program.box and dict(zip(program.inputs, program.box, strict=True)),
-        "approximations": {output.name: output.approximation for output in program.outputs},
+        "box": printable(program.box and dict(zip(program.inputs, program.box, strict=True))),
+        "approximations": printable({output.name: output.approximation for output in program.outputs}),
         "weights": len(program.weights),
         "weight_reads": weight_reads,
         "derived_weights": sum(program.derived),

@@ -358,7 +358,10 @@ class Program:
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         """The ring ``given``, or that of the program, or ``default``."""
-        return as_ring(given if given is not None else self.model.ring or default)
+        chosen = given if given is not None else self.model.ring or default
+        if chosen is None:
+            raise InputError("the program was compiled for no ring in particular: give a ring")
+        return as_ring(chosen)
 
     def _image(self, ring: Ring, lanes: int, self_check: bool | None, *, threads: int, depth: int | None = None) -> Any:
         """The image of this program for a core, or for an engine of several lanes."""
