@@ -19,7 +19,7 @@ from skinny.model.run.precision import Precision
 
 from .common import add_command, note, print_json, print_table, tell
 from .inputs import read_inputs
-from .options import add_baud_option, add_inputs_option, add_strict_option
+from .options import add_baud_option, add_inputs_option, add_strict_option, add_weight_option, with_weights
 from .run import result_columns
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ DETAILS = """\
   run PROGRAM     load it, send the inputs, read the results
   reset           reset the core; what it holds stays
 
+--weight kp=1.2 sets a named weight of the program; when the program is there, only the words of named weights are sent.
+
 The board says which ring and sizes its core has; a program that does not fit is refused. Lost and garbled bytes are
 made good. When a run meets a fault, or results stay away, the core is reset and loaded and the inputs are sent again,
 once; when that does not help, or the board does not answer any more, the exit code is 1. A program that was compiled
@@ -40,13 +42,14 @@ with --self-check is checked in every run.
 
 JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated),
 recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
-(whether it was sent); for run also results (a list of values for each name), faults (numbers of the inferences that met
+(whether it was sent), retuned (whether only its named weights were sent); for run also results (a list of values for each name), faults (numbers of the inferences that met
 one, from 1), seconds and precision (as for skinny run). Inputs and results are in your own units.
 
 example:
   $ skinny host /dev/ttyUSB1 info
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs a=1,b=2
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs values.csv --json
+  $ skinny host /dev/ttyUSB1 run pid.skn --inputs e=0.5,i=0,d=0 --weight kp=1.2
 """
 ACTIONS = ("info", "load", "run", "reset")
 SHOWN = 20
@@ -60,6 +63,7 @@ def register(commands: Any) -> None:
     add_inputs_option(parser)
     parser.add_argument("--force", action="store_true", help="load even if the board says that the program is there")
     add_baud_option(parser)
+    add_weight_option(parser)
     add_strict_option(parser)
 
 
@@ -74,7 +78,9 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{args.action} takes no --strict")
     if args.force and args.action != "load":
         raise InputError(f"{args.action} takes no --force")
-    program = None if args.program is None else load(args.program)
+    if args.weight and args.program is None:
+        raise InputError(f"{args.action} takes no --weight")
+    program = None if args.program is None else with_weights(load(args.program), args.weight)
     with SerialPort(args.port, args.baud) as port:
         host = Host(port)
         status = host.open() if args.action == "reset" else host.status()
@@ -89,7 +95,7 @@ def execute(args: argparse.Namespace) -> None:
                 answer |= found
             else:
                 host.load(image, force=args.force)
-            answer["loaded"] = host.loads > 0
+            answer["loaded"], answer["retuned"] = host.loads > 0, host.retunes > 0
             status = host.status()
         answer = _described(status) | answer | {"lost": host.lost, "recoveries": host.recoveries}
     _report(args, answer)
@@ -146,7 +152,7 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
             note(f"{len(rows) - SHOWN:,} more rows; --json gives all")
         print(f"\n{len(rows):,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
-        print(f"{args.program}: {answer['words']:,} words, {'loaded' if answer['loaded'] else 'was there already'}")
+        print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
     else:
         core = ", ".join(f"{name} {int(value)}" for name, value in answer["core"].items())
         print(f"{answer['board']}, {answer['clock_mhz']:g} MHz, {answer['ring']}: {core}")
@@ -157,3 +163,9 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
     if answer["recoveries"]:
         again = "results were faulty or stayed away, so the core was loaded again"
         note(f"{answer['recoveries']:,} recoveries: {again}")
+
+
+def _done(answer: dict[str, Any]) -> str:
+    if answer["loaded"]:
+        return "loaded"
+    return "was there already" + (", its named weights were sent" if answer["retuned"] else "")

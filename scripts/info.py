@@ -17,7 +17,7 @@ __all__ = ["register"]
 #: Entries of the answer that the first table leaves out, because they have tables or columns of their own.
 APART = (
     *("program", "inputs", "weight_reads", "speedup"),
-    *("input_scales", "output_scales", "box", "approximations"),
+    *("input_scales", "output_scales", "box", "approximations", "named_weights"),
 )
 
 DETAILS = """\
@@ -73,8 +73,17 @@ def execute(args: argparse.Namespace) -> None:
     _show_inputs(program, answer["inputs"])
     if program.weights:
         print()
-        rows = zip(program.weights, answer["weight_reads"], strict=True)
-        print_table(("weight", "value", "reads"), [(f"w[{k}]", str(w), count) for k, (w, count) in enumerate(rows)])
+        names = program.weight_names()
+        rows = zip(names, program.weights, answer["weight_reads"], strict=True)
+        print_table(
+            ("weight", "value", "reads", "is"),
+            [(f"w[{k}]", str(w), n, name if name != f"w[{k}]" else "") for k, (name, w, n) in enumerate(rows)],
+        )
+    if program.named:
+        print()
+        print_table(
+            ("named weight", "value", "range"), [(w.name, str(w.value), f"{w.low}:{w.high}") for w in program.named]
+        )
 
 
 def _output_text(output: Output) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from fractions import Fraction
 
 from skinny.model.errors import InputError
 from skinny.model.parallel.image import ImageOptions
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
 from skinny.model.rings import Ring, parse_ring
+
+from .inputs import parse_number
 
 __all__ = [
     "add_baud_option",
@@ -20,8 +24,10 @@ __all__ = [
     "add_self_check_option",
     "add_size_options",
     "add_strict_option",
+    "add_weight_option",
     "image_options",
     "load_program",
+    "with_weights",
 ]
 
 BAUD = 1_000_000
@@ -44,15 +50,39 @@ def add_program_options(parser: argparse.ArgumentParser, rings: str = ALL_RINGS,
     parser.add_argument(
         "--ring", metavar="RING", help=f"{rings} (default: what the program was compiled for{otherwise})"
     )
+    add_weight_option(parser)
 
 
 def load_program(args: argparse.Namespace, default: str = "") -> tuple[Program, Ring]:
     """The program and the ring that :func:`add_program_options` asks for."""
-    program = load(args.program)
+    program = with_weights(load(args.program), args.weight)
     name = args.ring or program.ring or default
     if not name:
         raise InputError(f"{args.program} was compiled for no ring in particular: give --ring")
     return program, parse_ring(name)
+
+
+def add_weight_option(parser: argparse.ArgumentParser) -> None:
+    """``--weight``; :func:`with_weights` reads it."""
+    parser.add_argument(
+        "--weight", metavar="NAME=VALUE", action="append", default=[], help="set a named weight; repeatable"
+    )
+
+
+def with_weights(program: Program, given: Sequence[str]) -> Program:
+    """The program with the named weights that ``NAME=VALUE`` texts set."""
+    values: dict[str, Fraction] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"--weight: expected NAME=VALUE, found {text!r}")
+        if name in values:
+            raise InputError(f"--weight: {name!r} is given twice")
+        try:
+            values[name] = parse_number(value)
+        except InputError as error:
+            raise InputError(f"--weight {name}: {error}") from None
+    return program.with_weights(**values) if values else program
 
 
 def add_strict_option(parser: argparse.ArgumentParser) -> None:

@@ -188,7 +188,7 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     began = time.perf_counter()
     written = operations(*outputs.values())
     given = _given_constants(written)
-    table, polynomials = normalise(outputs, written)
+    table, polynomials = normalise(outputs, written, attention=goal.attention)
     drafts: dict[str, Draft] = {}
     steps: dict[str, list[int]] = {}
     length = predicted = 0
@@ -202,7 +202,7 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
             entry = steps.setdefault(step, [0, 0])
             entry[0] += reached
             entry[1] += taken
-    program = lower({name: draft.code for name, draft in drafts.items()}, table.names, goal.contract, given)
+    program = lower({name: draft.code for name, draft in drafts.items()}, table, goal.contract, given)
     try:
         checked = prove(program, outputs, written)
     except WrongOutputError as error:
@@ -387,7 +387,7 @@ def _first_wrong_step(draft: Draft, formula: Formula, table: Table, goal: Goal) 
     """The step that made the code of an output wrong. Code that was wrong when it was emitted is laid to the pass that
     found its shape."""
     for step, code in draft.history:
-        program = lower({"output": code}, table.names, goal.contract, frozenset())
+        program = lower({"output": code}, table, goal.contract, frozenset())
         try:
             prove(program, {"output": formula}, operations(formula))
         except WrongOutputError:

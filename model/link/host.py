@@ -8,7 +8,7 @@ too few results or too many, is reset and loaded again, and the vectors are sent
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import Words
+from skinny.model.machine.image import Write
+from skinny.model.machine.isa import CoreConfig, Words
 
 from .requests import Channel, ForgottenError, LinkError, Requests
 from .wire import (
@@ -76,11 +77,12 @@ class Host:
     :exc:`~.requests.LinkError` after that. It never waits for ever, and returns nothing that the core did not compute.
 
     ``loads`` counts how often a program was sent, ``recoveries`` how often a core was reset and loaded because of its
-    results.
+    results, ``retunes`` how often the words of named weights alone were.
     """
 
     def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 20) -> None:
         self.loads = 0
+        self.retunes = 0
         self.recoveries = 0
         self._requests = Requests(channel, seconds, attempts)
         #: The session that the board named last.
@@ -158,14 +160,27 @@ class Host:
         config = status.info.config
         if image.config != config:
             raise InputError(f"the image is made for {image.config}, the board has {config}")
-        if status.seal == seal(image) and not force:
+        held = status.seal == seal(image) and not force
+        writes = list(image.named_weights() if held else image.loads())
+        if not writes:
             return status.info
+        self._write(writes, config)
+        self._requests.ask(Kind.SEAL, seal=seal(image))
+        self.loads += not held
+        self.retunes += held
+        return status.info
+
+    def _write(self, writes: Sequence[Write], config: CoreConfig) -> None:
+        """Carry out ``writes``, which are sorted by space and address; successive ones share a request."""
         requests: list[tuple[dict[str, int], bytes]] = []
-        for space, group in groupby(image.loads(), key=lambda item: item.space):
-            words = np.array([item.data for item in group], dtype=np.uint64)
+        for (space, _), group in groupby(
+            enumerate(writes), key=lambda item: (item[1].space, item[1].address - item[0])
+        ):
+            run = [item for _, item in group]
+            words = np.array([item.data for item in run], dtype=np.uint64)
             for at in range(0, len(words), most_loads(config)):
                 payload = pack_words(words[at : at + most_loads(config)], load_bytes(config))
-                requests.append(({"space": int(space), "address": at}, payload))
+                requests.append(({"space": int(space), "address": run[at].address}, payload))
         done = sent = losses = 0
         while done < len(requests):
             while sent < len(requests) and self._requests.send(Kind.LOAD, *requests[sent]):
@@ -175,9 +190,6 @@ class Host:
             else:
                 self._locate()
                 sent, losses = done, self._requests.bear(losses)
-        self._requests.ask(Kind.SEAL, seal=seal(image))
-        self.loads += 1
-        return status.info
 
     def _locate(self, got: int = 0) -> int:
         """The number of words that the core took, modulo ``POSITIONS``, when every earlier request is carried out or

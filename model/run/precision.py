@@ -60,11 +60,12 @@ def lost_weights(program: Program, ring: Ring) -> Precision:
     if not isinstance(ring, FixedPoint):
         return Precision(ring.name)
     zero, changed = [], []
-    for k, (weight, element) in enumerate(zip(program.weights, program.quantise(ring).tolist(), strict=True)):
+    elements = program.quantise(ring).tolist()
+    for name, weight, element in zip(program.weight_names(), program.weights, elements, strict=True):
         if weight and not element:
-            zero.append(f"w[{k}] = {_short(weight)}")
+            zero.append(f"{name} = {_short(weight)}")
         elif abs(Fraction(element, 1 << ring.frac) - weight) > SMALL * abs(weight):
-            changed.append(f"w[{k}] = {_short(weight)} is {_short(Fraction(element, 1 << ring.frac))}")
+            changed.append(f"{name} = {_short(weight)} is {_short(Fraction(element, 1 << ring.frac))}")
     return Precision(ring.name, tuple(zero), tuple(changed))
 
 

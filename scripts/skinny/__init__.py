@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from skinny.model.errors import PrecisionWarning as PrecisionWarning
     from skinny.model.formula.formula import Formula as Formula
     from skinny.model.formula.formula import variables as variables
+    from skinny.model.formula.formula import weight as weight
     from skinny.model.limits import Limits as Limits
 
     from .program import Program as Program
@@ -31,6 +32,7 @@ _HOMES = {
     "compile": "skinny.program",
     "load": "skinny.program",
     "variables": "skinny.model.formula.formula",
+    "weight": "skinny.model.formula.formula",
 }
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "compile",
     "load",
     "variables",
+    "weight",
 ]
 
 

@@ -75,6 +75,9 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "output_scales": {output.name: output.scale for output in program.outputs},
         "box": printable(program.box and dict(zip(program.inputs, program.box, strict=True))),
         "approximations": printable({output.name: output.approximation for output in program.outputs}),
+        "named_weights": printable(
+            {weight.name: {"value": weight.value, "low": weight.low, "high": weight.high} for weight in program.named}
+        ),
         "weights": len(program.weights),
         "weight_reads": weight_reads,
         "derived_weights": sum(program.derived),

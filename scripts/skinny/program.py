@@ -226,6 +226,15 @@ class Program:
         state bits, the program's own or ``modular:16`` if it is left out."""
         return describe(self.model, self._ring(ring, "modular:16"))
 
+    @property
+    def named_weights(self) -> dict[str, Fraction]:
+        """The values of the weights that have a name."""
+        return {weight.name: weight.value for weight in self.model.named}
+
+    def with_weights(self, **values: Number) -> Program:
+        """The same program with other values of its named weights, which must be in their ranges."""
+        return Program(self.model.with_weights(**values))
+
     def save(self, path: Path) -> None:
         """Write the program to a ``.skn`` (text) or ``.npz`` (binary) file."""
         storage.save(self.model, as_path(path))
