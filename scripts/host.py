@@ -42,8 +42,9 @@ with --self-check is checked in every run.
 
 JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated),
 recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
-(whether it was sent), retuned (whether only its named weights were sent); for run also results (a list of values for each name), faults (numbers of the inferences that met
-one, from 1), seconds and precision (as for skinny run). Inputs and results are in your own units.
+(whether it was sent), retuned (whether only its named weights were sent); for run also results (a list of values for
+each name), faults (numbers of the inferences that met one, from 1), seconds and precision (as for skinny run). Inputs
+and results are in your own units.
 
 example:
   $ skinny host /dev/ttyUSB1 info

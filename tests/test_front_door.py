@@ -237,6 +237,17 @@ def test_what_fixed_point_takes_away_is_a_warning(program):
         assert skinny.compile("0.001*x").run([1], "fixed:16.8") == 0
 
 
+def test_named_weights_are_set_without_compiling():
+    e, i = skinny.variables("e i")
+    program = skinny.compile({"u": skinny.weight("kp", 0.5, 0, 2) * e + skinny.weight("ki", 0.25, 0, 1) * i})
+    assert program.named_weights == {"kp": 0.5, "ki": 0.25}
+    assert program.run([2, 4]) == 2
+    assert program.with_weights(kp=1.5).run([2, 4]) == 4
+    assert program.with_weights(kp=1.5).with_weights(ki=0).named_weights == {"kp": 1.5, "ki": 0}
+    with pytest.raises(InputError, match="weight kp: 3 is outside its range 0:2"):
+        program.with_weights(kp=3)
+
+
 FIXED = "fixed:16.8"
 #: What is called, and what the message says.
 BAD = [

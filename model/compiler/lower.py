@@ -15,7 +15,7 @@ import numpy as np
 from skinny.model.named_weight import NamedWeight
 from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
 
-from .code import Code, Scalar, joined
+from .code import Code, Scalar, is_simple, joined
 from .polynomial import Coefficient, Table
 
 __all__ = ["lower"]
@@ -84,19 +84,17 @@ class _Tables:
     def numbers(self, scalar: Scalar) -> list[int]:
         """The numbers of the forms whose sum is ``scalar``: one, unless it has several constants."""
         terms: list[tuple[int, int]] = []
-        constants: list[int] = []
+        constants = [self.weight(None, scalar.bias)] if scalar.bias else []
         for atom, coefficient in scalar.terms:
             if atom in self.fused:
                 weight, u = self.fused[atom]
                 terms.append((self.weight(weight, coefficient), u))
             elif self.table.is_weight(atom):
                 constants.append(self.weight(atom, coefficient))
-            elif coefficient == 1 and scalar == ((*scalar.terms[:1],), 0):
+            elif is_simple(scalar):
                 return [self.number(Input(atom))]
             else:
                 terms.append((self.weight(None, coefficient), atom))
-        if scalar.bias:
-            constants.append(self.weight(None, scalar.bias))
         forms: list[Form] = [Weight(k) for k in constants]
         if terms:
             forms[:1] = [Linear(tuple(terms), constants[0] if constants else None)]

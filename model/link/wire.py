@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig, Words
+from skinny.model.machine.isa import CoreConfig, Space, Words
 from skinny.model.rings import parse_ring
 
 __all__ = [

@@ -146,3 +146,33 @@ def test_nothing_is_silent(skinny, folder):
     assert (code, counts in out, err) == (0, True, f"skinny: {LOST}\n")
     code, _, err = skinny("run", "l.skn", "--ring", "real", "--inputs", "l.csv", "--strict")
     assert (code, err) == (0, "")
+
+
+def test_named_weights_are_set_without_compiling(answer, skinny, folder):
+    assert skinny("compile", "weight kp = 0.5 in 0:2; u = kp*e", "-o", "k.skn")[0] == 0
+    words = ("run", "k.skn", "--ring", "fixed:16.8", "--inputs", "e=3")
+    assert answer(*words)["outputs"] == {"u": [1.5]}
+    assert answer(*words, "--weight", "kp=1.25")["outputs"] == {"u": [3.75]}
+    assert answer("sim", *words[1:], "--weight", "kp=5/4")["results"] == {"u": [3.75]}
+    told = answer("info", "k.skn")
+    assert told["named_weights"] == {"kp": {"value": "1/2", "low": 0, "high": 2}}
+    _, out, _ = skinny("info", "k.skn", "--weight", "kp=2")
+    assert ["kp", "2", "0:2"] in [line.split() for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["kp=3"], "weight kp: 3 is outside its range 0:2"),
+        (["ki=1"], "the program has no named weight 'ki', only kp"),
+        (["kp"], "--weight: expected NAME=VALUE, found 'kp'"),
+        (["kp=x"], "--weight kp: 'x' is not a finite number"),
+        (["kp=1", "kp=1"], "--weight: 'kp' is given twice"),
+    ],
+)
+def test_weights_that_cannot_be_set(skinny, folder, given, message):
+    (folder / "k.skn").write_text(
+        "skinny 1\nwidth 3\nnamed kp = 1 in 0:2\nweight w[0] = kp\nR0 += w[0]*R1\nemit y = R0\nend\n"
+    )
+    words = [word for text in given for word in ("--weight", text)]
+    assert skinny("run", "k.skn", "--ring", "exact", *words) == (2, "", f"skinny: error: {message}\n")
