@@ -73,11 +73,13 @@ def execute(args: argparse.Namespace) -> None:
     _show_inputs(program, answer["inputs"])
     if program.weights:
         print()
-        names = program.weight_names()
-        rows = zip(names, program.weights, answer["weight_reads"], strict=True)
+        rows = zip(program.weight_names(), program.weights, answer["weight_reads"], strict=True)
         print_table(
-            ("weight", "value", "reads", "is"),
-            [(f"w[{k}]", str(w), n, name if name != f"w[{k}]" else "") for k, (name, w, n) in enumerate(rows)],
+            ("weight", "value", "reads", *(["is"] if program.named else [])),
+            [
+                (f"w[{k}]", str(value), count, *([name if name != f"w[{k}]" else ""] if program.named else []))
+                for k, (name, value, count) in enumerate(rows)
+            ],
         )
     if program.named:
         print()

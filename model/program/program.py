@@ -291,6 +291,15 @@ class Program:
                 out[k] = weight.name if factor == 1 else f"{factor}*{weight.name}"
         return out
 
+    def weight_ranges(self) -> list[tuple[Fraction, Fraction]]:
+        """The least and the greatest value that each weight can have: the range of a named one, else its value."""
+        out = [(value, value) for value in self.weights]
+        for weight in self.named:
+            for k, factor in weight.words:
+                ends = sorted((factor * weight.low, factor * weight.high))
+                out[k] = ends[0], ends[1]
+        return out
+
     def _validate_form(self, number: int, form: Form) -> None:
         match form:
             case Input(u):

@@ -345,6 +345,8 @@ def test_named_weights_are_set_in_all_their_words():
     assert changed.named == (KP._replace(value=Fraction(3, 2)),)
     assert program.weight_names() == ["kp", "w[1]", "2/3*kp"]
     assert replace(changed, weights=program.weights, named=program.named) == program
+    negative = replace(program, weights=(3, -1, -6), named=(KP._replace(words=((2, Fraction(-2)),)),))
+    assert negative.weight_ranges() == [(3, 3), (-1, -1), (-8, 0)]
     twice = Program.concatenate([program, program])
     assert (twice.weights, twice.named) == (program.weights, program.named)
     with pytest.raises(InputError, match="the weight 'kp' differs, so the programs cannot be concatenated"):
