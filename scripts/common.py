@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,17 @@ from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
 from skinny.model.run.precision import Precision
 from skinny.values import readable
 
-__all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable", "tell"]
+__all__ = [
+    "Parser",
+    "add_command",
+    "large",
+    "note",
+    "print_json",
+    "print_table",
+    "readable",
+    "rounded_outwards",
+    "tell",
+]
 
 
 class Parser(argparse.ArgumentParser):
@@ -95,6 +106,14 @@ def print_json(answer: dict[str, Any]) -> None:
 def large(number: int) -> str:
     """A length that may have been cut at :data:`CEILING`."""
     return f"{number:,}" if number < CEILING else f"at least 2^{CEILING.bit_length() - 1}"
+
+
+def rounded_outwards(value: float | None, up: bool) -> str:
+    """``value`` with three digits, rounded up or down; what is None is not proven."""
+    if value is None:
+        return "not proven"
+    context = Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(context.create_decimal(Decimal(value))):.6g}"
 
 
 class _Console(Console):

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skinny.compiling import compile_outputs
+from skinny.compiling import as_precision, compile_outputs
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
-from skinny.model.formula.formula import CEILING
+from skinny.model.formula.formula import CEILING, Formula, postorder
 from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.storage import ending, save
 from skinny.model.program.text import dumps
 
-from .common import add_command, large, note, print_json, print_table
+from .boxes import add_box_option, parse_box
+from .common import add_command, large, note, print_json, print_table, rounded_outwards
 from .inputs import parse_number
 
 if TYPE_CHECKING:
-    from skinny.model.compiler.pipeline import Compilation
+    from skinny.model.compiler.pipeline import Compilation, Precision
 
 __all__ = ["register"]
 
@@ -32,11 +34,23 @@ A weight that can be set after compiling: 'weight kp = 0.8 in 0:2; u = kp*e' (se
 
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 
+For fixed point, --ring fixed:BITS.FRAC with --box gives the shortest program that is proven safe for all inputs in the
+box, with an error of at most --error or, without it, of at most twice the least error that any candidate has. --ring
+fixed:BITS lets the compiler choose the fraction bits. --scale auto also divides inputs and outputs by powers of two, so
+that the bits are used well; other commands then take and give values in your own units. --explain shows how cycles and
+errors of the candidates trade. What cannot be met is refused with the closest that can, with exit code 1. Every program
+runs in every ring; these options only decide which program it is.
+
+Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
+the box: their error, proven too, is part of --error, which they need.
+
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
-passes (length and words after each), self_check, file. degree, leaves, textbook_length and bound are null from 2^200
-on; bound_log2 is always exact.
+passes (length and words after each), self_check, file; with --ring: ring, errors (proven, of each output, in your
+units), approximations (their part that comes from functions), sampled (outputs with functions that are not proven),
+candidates (output, pass, words, frac, error, proven, chosen). degree, leaves, textbook_length and bound are null from
+2^200 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
@@ -56,6 +70,8 @@ example:
   end
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
+  $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
+  $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
 
 
@@ -76,6 +92,15 @@ def register(commands: Any) -> None:
         "--start",
         metavar="R0,R1,…",
         help="start vector (default: 0,1,0,…); an in-place program adds to its first register",
+    )
+    parser.add_argument("--ring", metavar="fixed:BITS[.FRAC]", help="the format in which the program is to be precise")
+    add_box_option(parser, "none; --ring needs one")
+    parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
+    parser.add_argument(
+        "--scale",
+        choices=("auto", "none"),
+        default="none",
+        help="powers of two for inputs and outputs, with --ring (default: none)",
     )
     parser.add_argument(
         "--self-check", action="store_true", help="on a core every run undoes itself and checks (see skinny faults)"
@@ -106,6 +131,7 @@ def execute(args: argparse.Namespace) -> None:
         without=frozenset(name for given in args.without for name in given.split(",")),
         start=_start(args.start, args.width),
         self_check=args.self_check,
+        precision=_precision(args, outputs),
     )
     if args.output is not None:
         save(program, args.output)
@@ -118,6 +144,28 @@ def execute(args: argparse.Namespace) -> None:
     else:
         length = f"{len(program):,} instructions, {program.words:,} words"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
+        if program.ring:
+            note(f"{args.output}: {_proven(compiled)}")
+    for name in compiled.sampled:
+        note(f"output {name}: the error of its function was sampled, not proven")
+
+
+def _proven(compiled: Compilation) -> str:
+    """The sentence about the format and the errors of a program for fixed point."""
+    errors = ", ".join(f"{name} {rounded_outwards(error, up=True)}" for name, error in compiled.errors.items())
+    return f"proven safe in {compiled.program.ring} on the box; error at most: {errors}"
+
+
+def _precision(args: argparse.Namespace, outputs: Mapping[str, Formula]) -> Precision | None:
+    """What is asked of the program in fixed point."""
+    if args.ring is None:
+        for option, given in (("--box", args.box), ("--error", args.error), ("--scale", args.scale != "none")):
+            if given:
+                raise InputError(f"{option} needs --ring fixed:BITS or fixed:BITS.FRAC, the format that it is about")
+        return None
+    names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+    box = dict(zip(names, parse_box(args.box, names), strict=True))
+    return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
 
 
 def _formula_text(given: str) -> str:
@@ -158,6 +206,27 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "passes": [{"pass": name, "length": length, "words": words} for name, length, words in compiled.steps],
         "self_check": args.self_check,
         "file": args.output,
+    } | ({} if not program.ring else _precision_answer(compiled))
+
+
+def _precision_answer(compiled: Compilation) -> dict[str, Any]:
+    return {
+        "ring": compiled.program.ring,
+        "errors": compiled.errors,
+        "approximations": {output.name: float(output.approximation) for output in compiled.program.outputs},
+        "sampled": compiled.sampled,
+        "candidates": [
+            {
+                "output": tried.output,
+                "pass": tried.source,
+                "words": tried.cycles,
+                "frac": tried.frac,
+                "error": tried.error,
+                "proven": tried.proven,
+                "chosen": tried.chosen,
+            }
+            for tried in compiled.tried
+        ],
     }
 
 
@@ -168,3 +237,20 @@ def _explain(compiled: Compilation) -> None:
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
     print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
     print(f"checked             {compiled.checked}")
+    if not program.ring:
+        return
+    print(f"precision           {_proven(compiled)}")
+    print()
+    rows = [
+        (
+            tried.output,
+            tried.source,
+            tried.cycles,
+            tried.frac,
+            rounded_outwards(tried.error, up=True),
+            "proven" if tried.proven else "estimated",
+            "chosen" if tried.chosen else "",
+        )
+        for tried in compiled.tried
+    ]
+    print_table(("output", "candidate of", "words", "fraction bits", "error", "", ""), rows)

@@ -273,7 +273,8 @@ BAD = [
     (lambda p: skinny.compile("a", start=[0, 1, 0.5]), "the values of start must be integers"),
     (lambda p: skinny.compile("a", start=[0, 1, "x"]), "start: a number must be an int, a float or a Fraction"),
     (lambda p: skinny.variables("a")[0] + "b", "a number must be an int, a float or a Fraction, not 'b'"),
-    (lambda p: skinny.variables("a")[0] / skinny.variables("b")[0], "a formula can be divided by a number only"),
+    (lambda p: skinny.compile(1 / skinny.variables("b")[0]), "1/b is no polynomial: it becomes one on a box"),
+    (lambda p: skinny.variables("a")[0] / 0, "a formula cannot be divided by zero"),
     (lambda p: skinny.variables("a")[0] ** 0.5, "an exponent must be a whole number from 0 on, not 0.5"),
     (lambda p: skinny.Program("y = a"), "a Program is made by skinny.compile or skinny.load, not from 'y = a'"),
     (lambda p: p.run(), "the program reads a, b, c: give inputs"),
@@ -363,3 +364,11 @@ def test_bad_arguments_end_in_one_line(program, tmp_path, monkeypatch, number):
     assert message in str(caught.value)
     assert "\n" not in str(caught.value).partition(" at line ")[0]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_bounds_are_in_the_users_units(scaled):
+    """y = v·t: the one product that is rounded is off by half a step of 2^-14, which counts times 2^11."""
+    told = scaled.bound()
+    assert told["safe"]
+    assert told["errors"]["y"] == pytest.approx(2**-4, rel=1e-6)
+    assert not scaled.bound(error=0.01)["reached"]

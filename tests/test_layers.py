@@ -26,7 +26,8 @@ class Room(NamedTuple):
 
 
 MODEL = (
-    "model model/formula model/program model/compiler model/run model/bounds model/machine model/parallel model/link"
+    "model model/formula model/functions model/program model/compiler model/run model/bounds model/machine "
+    "model/parallel model/link"
 )
 HDL = "hdl hdl/parts hdl/core hdl/parallel hdl/link hdl/export hdl/measure hdl/bus"
 SIM = "sim sim/check sim/simulators sim/upsets sim/link sim/fpga sim/proof"
@@ -36,8 +37,9 @@ APART = "model/learn model/frontends"
 ROOMS = {
     "model": Room("", "numpy"),
     "model/formula": Room("model", "numpy"),
+    "model/functions": Room("model model/formula", "numpy"),
     "model/program": Room("model", "numpy"),
-    "model/compiler": Room("model model/formula model/program", "numpy"),
+    "model/compiler": Room("model model/formula model/program model/bounds", "numpy"),
     "model/run": Room("model model/program", "numpy"),
     "model/bounds": Room("model model/program", "numpy"),
     "model/machine": Room("model model/program model/run", "numpy"),

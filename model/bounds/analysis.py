@@ -54,13 +54,23 @@ _HOPELESS = 2.0**64
 
 
 class Overflow(NamedTuple):
-    """A value that may not fit the word: ``instruction`` may leave it in ``register``, or in the accumulator S if there
-    is no register. In an unlimited word it would lie between ``low`` and ``high``."""
+    """A value that is read and may not fit the word: ``register`` as ``instruction`` multiplies it, the accumulator S
+    that it multiplies with if there is no register, or ``register`` as it is sent as ``output``. In an unlimited word
+    it would lie between ``low`` and ``high``."""
 
-    instruction: int
+    instruction: int | None
     register: int | None
+    output: str | None
     low: float
     high: float
+
+
+class Reads(NamedTuple):
+    """Ranges of the source register of each instruction as it is read, and of the register of each output."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    sent: list[tuple[float, float]]
 
 
 class Analysis:
@@ -89,10 +99,16 @@ class Analysis:
         plausible = _PLAUSIBLE * len(program) * float(self.unit)
         if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
             self._narrow()
-        steps = 2.0**ring.frac
+        scalars = [self.scalars.scalar(number) for number in range(len(program.forms))]
         # Actual values are on the grid.
-        self.low = np.ceil(self.low * steps) / steps
-        self.high = np.floor(self.high * steps) / steps
+        steps = 2.0**ring.frac
+        self.low, self.form_low = (
+            np.ceil(ends * steps) / steps for ends in (self.low, np.array([scalar.low for scalar in scalars]))
+        )
+        self.high, self.form_high = (
+            np.floor(ends * steps) / steps for ends in (self.high, np.array([scalar.high for scalar in scalars]))
+        )
+        self.reads = self._reads()
 
     def _run(self) -> None:
         """Follow the program up to its end, or up to a value that fits no word."""
@@ -195,27 +211,50 @@ class Analysis:
         return out
 
     def first_overflow(self, bits: int) -> Overflow | None:
-        """The first value that may not fit ``bits`` bits, S before the register in the same instruction."""
+        """The first value that is read and may not fit ``bits`` bits: at an output, or at an instruction, S before the
+        register."""
         least, most = -(2.0 ** (bits - 1 - self.frac)), 2.0 ** (bits - 1 - self.frac) - float(self.unit)
-        limits = np.zeros((2, len(self.program.forms)))
-        for number, scalar in self.scalars.known.items():
-            limits[:, number] = scalar.low, scalar.high
-        steps = 2.0**self.frac
-        limits = np.stack([np.ceil(limits[0] * steps), np.floor(limits[1] * steps)]) / steps
-        form_bad = ((limits[0] < least) | (limits[1] > most))[self.program.code.form]
-        # The comparison is this way round so that NaN counts as bad.
-        register_bad = ~((self.low >= least) & (self.high <= most))
-        bad = form_bad | register_bad
-        if not bad.any():
+        code, outputs = self.program.code, self.program.outputs
+        # The comparisons are this way round so that NaN counts as bad.
+        form_bad = ~((self.form_low >= least) & (self.form_high <= most))[code.form]
+        low, high, sent = self.reads
+        bad = form_bad | ~((low >= least) & (high <= most))
+        first = int(np.argmax(bad)) if bad.any() else len(bad)
+        for output, (lowest, highest) in zip(outputs, sent, strict=True):
+            if output.at <= first and not (lowest >= least and highest <= most):
+                return Overflow(None, output.register, output.name, lowest, highest)
+        if first == len(bad):
             return None
-        t = int(np.argmax(bad))
-        if form_bad[t]:
-            form = self.program.code.form[t]
-            return Overflow(t, None, float(limits[0, form]), float(limits[1, form]))
-        return Overflow(t, int(self.program.code.dst[t]), float(self.low[t]), float(self.high[t]))
+        if form_bad[first]:
+            form = code.form[first]
+            return Overflow(first, None, None, float(self.form_low[form]), float(self.form_high[form]))
+        return Overflow(first, int(code.src[first]), None, float(low[first]), float(high[first]))
+
+    def _reads(self) -> Reads:
+        """The ranges of what is read, from those of what was written."""
+        code, start = self.program.code, [value * float(self.unit) for value in self.start]
+        written = [-1] * self.program.width
+        writers: list[int] = []
+        sent: list[tuple[float, float]] = []
+        waiting = list(reversed(self.program.outputs))
+        for t, (dst, src) in enumerate(zip([*code.dst.tolist(), 0], [*code.src.tolist(), 0], strict=True)):
+            while waiting and waiting[-1].at <= t:
+                output = waiting.pop()
+                last, begun = written[output.register], start[output.register]
+                sent.append((begun, begun) if last < 0 else (float(self.low[last]), float(self.high[last])))
+                if output.restart:
+                    written = [-1] * self.program.width
+            writers.append(written[src])
+            written[dst] = t
+        chosen = np.array(writers[:-1], dtype=np.int64)
+        begun = np.array(start)[code.src]
+        if not len(chosen):
+            return Reads(begun, begun, sent)
+        low, high = (np.where(chosen < 0, begun, ends[chosen]) for ends in (self.low, self.high))
+        return Reads(low, high, sent)
 
     def bits_needed(self) -> int:
-        """The fewest bits that hold everything; a number above 32 means that 32 are not enough."""
+        """The fewest bits that hold what is given and what is read; a number above 32 means that 32 are not enough."""
         given = [end for ends in self.box for end in ends] + self.weights + self.start
         widest = max((max(raw, ~raw).bit_length() + 1 for raw in given), default=2)
         bits = max(2, self.frac + 1, widest)

@@ -1,4 +1,4 @@
-"""Sound static bounds of a program in fixed point: can a register overflow, and how wrong can an output be.
+"""Sound static bounds of a program in fixed point: does what it reads fit the word, and how wrong can an output be.
 
 The values that are bounded
     Inputs are elements of the ring; the box is rounded to the grid the way inputs are. The *exact* value of a
@@ -7,10 +7,15 @@ The values that are bounded
     rounding of products and of weights, not from the rounding of the inputs themselves.
 
 The values that must fit the word
-    Every register after every instruction, and every scalar form (the accumulator S). Nothing else: sums are taken
-    modulo 2^bits, so a product or a partial sum that wraps on the way to a value that fits does no harm. By induction
-    over the instructions the actual run can then be read as a run without any wrap. (A value out of range that is
-    never read would be harmless as well; it counts as overflow here.)
+    Every value that is *read*: a register when an instruction multiplies it, the accumulator S when an instruction
+    multiplies with it, a register when it is sent. Nothing else: sums are taken modulo 2^bits and may wrap.
+
+    The argument is an induction over the instructions. Think of a machine with unlimited words beside the actual one,
+    and suppose that each actual register is that of the unlimited machine modulo 2^bits, as it is at the start. An
+    instruction multiplies two words. As both fit in the unlimited machine, and are congruent to the actual ones, they
+    are equal to them; so the rounded products are equal, and the sums are congruent again. S is a sum of products of
+    weights and inputs, which fit. What is sent is congruent and fits, so it is equal. The self-check of a program takes
+    away the same products that were added, so that it restores the registers modulo 2^bits whether they fit or not.
 
 The files of this room
     ``bounds`` holds this question and its answer, ``suggest`` the search for the smallest format. ``analysis`` follows
@@ -39,8 +44,8 @@ class Bound:
 
     ``low[t]`` and ``high[t]`` bound the register that instruction ``t`` writes, after it; the others keep their range.
     ``ranges[r]`` is the least and the greatest value register ``r`` has at any time. ``errors`` bounds the error of
-    each output, provided that nothing overflows: ``overflow`` is the first instruction at which that is not certain.
-    Ranges and errors are those of an unlimited word; they are infinite once a value may exceed 2^64.
+    each output, provided that everything that is read fits: ``overflow`` is the first value for which that is not
+    certain. Ranges and errors are those of an unlimited word; they are infinite once a value may exceed 2^64.
     """
 
     ring: FixedPoint

@@ -6,11 +6,11 @@ import itertools
 import random
 from collections import Counter
 
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.modular import PRIME, form_residues, program_forms, random_point
+from skinny.model.program.program import Program
 
 __all__ = ["recurring_states"]
 
-_PRIME = (1 << 61) - 1
 #: In programs with more registers than this, only the output registers may differ from a state that recurs.
 _MOST_REGISTERS = 16
 
@@ -25,7 +25,10 @@ def recurring_states(program: Program) -> list[bool]:
     register that comes back. A wrong answer makes bounds less tight, never wrong.
     """
     width = program.width
-    values = _form_residues(program)
+    try:
+        values = form_residues(program_forms(program), random_point(random.Random(1), len(program.inputs)))
+    except ValueError:  # the prime divides the denominator of a weight
+        return [False] * len(program)
     restarts = {output.at for output in program.outputs if output.restart} | {0}
     unit = [[int(r == c) for r in range(width)] for c in range(width)]
     columns: list[list[int]] = []
@@ -41,26 +44,8 @@ def recurring_states(program: Program) -> list[bool]:
         total = sum(marks)
         states.append([total - marks[r] for r in moving])
         factor = sign * values[form]
-        columns[dst] = [(a + factor * b) % _PRIME for a, b in zip(columns[dst], columns[src], strict=True)]
+        columns[dst] = [(a + factor * b) % PRIME for a, b in zip(columns[dst], columns[src], strict=True)]
         marks[dst] = hash((dst, *columns[dst]))
     seen = Counter(itertools.chain.from_iterable(states))
     often = max(seen.values(), default=0) / 2
     return [any(seen[state] >= often for state in others) for others in states]
-
-
-def _form_residues(program: Program) -> list[int]:
-    """The value of each form of ``program`` modulo ``_PRIME``, at random inputs."""
-    point = random.Random(1)
-    inputs = [point.randrange(_PRIME) for _ in program.inputs]
-    weights = [w.numerator * pow(w.denominator % _PRIME or 1, -1, _PRIME) for w in program.weights]
-    out = []
-    for form in program.forms:
-        match form:
-            case Input(u):
-                out.append(inputs[u])
-            case Weight(k):
-                out.append(weights[k])
-            case Linear(terms, bias):
-                constant = 0 if bias is None else weights[bias]
-                out.append(sum(weights[k] * inputs[u] for k, u in terms) + constant)
-    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import NamedTuple
 
 from skinny.model.errors import InputError
 from skinny.model.program.program import Program
@@ -14,48 +15,80 @@ from .box import Box
 __all__ = ["suggest"]
 
 
-def suggest(program: Program, box: Box, error: Number | None = None) -> FixedPoint:
-    """The format of fewest bits that is safe and whose error is at most ``error``. Without ``error``, the error must be
-    the least that 32 bits allow. The search takes about ten times as long as one bound.
+class _Outcome(NamedTuple):
+    """What a number of fraction bits gives: the error, the bits that are needed, and whether something that is given
+    and not zero becomes zero."""
 
-    The error of a format is the largest bound of an output, or half a step when there are inputs and that is more: a
-    format without fraction bits computes with integers exactly, but not with the inputs that were meant. The search
-    relies on errors falling with the fraction bits, as they do because grids are nested.
+    error: float
+    bits: int
+    lost: bool
+
+
+def suggest(program: Program, box: Box, error: Number | None = None, bits: int = 2) -> FixedPoint:
+    """A format that is safe; one that cannot be found is an error.
+
+    With ``error``: the format of fewest bits whose error is at most that. The error of a format is the largest bound of
+    an output, or half a step when there are inputs and that is more: a format without fraction bits computes with
+    integers exactly, but not with the inputs that were meant.
+
+    Without ``error``: the format of fewest bits, at least ``bits``, in which no weight and no end of the box that is
+    not zero becomes zero; of several with that many bits, the one with the most fraction bits.
+
+    The search takes about ten times as long as one bound. It relies on errors falling and needed bits rising with the
+    fraction bits, as they do because grids are nested.
     """
-    tried: dict[int, tuple[float, int] | str] = {}
-
-    def attempt(frac: int) -> tuple[float, int] | str:
-        """The error and the number of bits that are needed, or the reason why 32 bits are not enough."""
-        if frac not in tried:
-            try:
-                analysis = Analysis(program, FixedPoint(MOST_BITS, frac), box)
-                half_step = 2.0 ** -(frac + 1) if program.inputs else 0.0
-                tried[frac] = max(half_step, *analysis.errors.values()), analysis.bits_needed()
-            except InputError as problem:
-                tried[frac] = str(problem)
-        return tried[frac]
-
-    def too_fine(frac: int) -> bool:
-        outcome = attempt(frac)
-        return isinstance(outcome, str) or outcome[1] > MOST_BITS
-
-    finest = bisect_left(range(MOST_BITS), True, key=too_fine) - 1
-    best = attempt(max(0, finest))
+    search = _Search(program, box)
+    finest = bisect_left(range(MOST_BITS), True, key=lambda frac: search.bits(frac) > MOST_BITS) - 1
+    best = search.outcome(max(0, finest))
     if isinstance(best, str):
         raise InputError(f"no format up to {MOST_BITS} bits holds what is given: {best}")
-    if finest < 0:
+    if finest < 0 or best.lost:
         raise InputError(f"no format up to {MOST_BITS} bits is proven safe on this box")
-    wanted = best[0] if error is None else error
-    if not best[0] <= wanted:
+    if error is None:
+        coarsest = bisect_left(range(finest), True, key=lambda frac: not search.lost(frac))
+        wanted = max(bits, search.bits(coarsest))
+        frac = bisect_left(range(coarsest, finest + 1), True, key=lambda frac: search.bits(frac) > wanted) + coarsest
+        return FixedPoint(wanted, frac - 1)
+    if not best.error <= error:
         raise InputError(
-            f"no format up to {MOST_BITS} bits has an error of at most {error}: the least is {best[0]:.3g}"
+            f"no format up to {MOST_BITS} bits is proven to have an error of at most {float(error):.3g}: "
+            f"the least is {best.error:.3g}"
         )
+    frac = bisect_left(range(finest), True, key=lambda frac: search.error(frac) <= error)
+    return FixedPoint(search.bits(frac), frac)
 
-    def good(frac: int) -> bool:
-        outcome = attempt(frac)
-        return not isinstance(outcome, str) and outcome[0] <= wanted and outcome[1] <= MOST_BITS
 
-    frac = bisect_left(range(finest), True, key=good)
-    outcome = attempt(frac)
-    assert not isinstance(outcome, str)
-    return FixedPoint(outcome[1], frac)
+class _Search:
+    """Analyses of one program with different numbers of fraction bits, each made once."""
+
+    def __init__(self, program: Program, box: Box) -> None:
+        self.program, self.box = program, box
+        self.known: dict[int, _Outcome | str] = {}
+
+    def outcome(self, frac: int) -> _Outcome | str:
+        """What ``frac`` fraction bits give, or the reason why 32 bits do not hold what is given."""
+        if frac not in self.known:
+            try:
+                analysis = Analysis(self.program, FixedPoint(MOST_BITS, frac), self.box)
+            except InputError as problem:
+                self.known[frac] = str(problem)
+            else:
+                half_step = 2.0 ** -(frac + 1) if self.program.inputs else 0.0
+                given = [*zip(self.program.weights, analysis.weights, strict=True)]
+                given += [pair for ends in zip(self.box, analysis.box, strict=True) for pair in zip(*ends, strict=True)]
+                lost = any(value and not raw for value, raw in given)
+                error = max(half_step, *analysis.errors.values())
+                self.known[frac] = _Outcome(error, analysis.bits_needed(), lost)
+        return self.known[frac]
+
+    def bits(self, frac: int) -> int:
+        outcome = self.outcome(frac)
+        return MOST_BITS + 1 if isinstance(outcome, str) else outcome.bits
+
+    def error(self, frac: int) -> float:
+        outcome = self.outcome(frac)
+        return float("inf") if isinstance(outcome, str) else outcome.error
+
+    def lost(self, frac: int) -> bool:
+        outcome = self.outcome(frac)
+        return not isinstance(outcome, str) and outcome.lost

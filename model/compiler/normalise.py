@@ -7,7 +7,7 @@ inside products stay as they were written. Cost: linear in the formula, without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, Operations
@@ -20,10 +20,17 @@ __all__ = ["normalise"]
 
 
 def normalise(
-    outputs: Mapping[str, Formula], operations: Operations, *, attention: bool = True
+    outputs: Mapping[str, Formula],
+    operations: Operations,
+    keep_forms: bool = False,
+    *,
+    attention: bool = True,
+    fused: Iterable[tuple[int, int]] = (),
 ) -> tuple[Table, dict[str, Polynomial]]:
-    """The table of atoms and each output as a polynomial over it. With ``attention`` a named weight and an input that
-    are multiplied become one atom: the accumulator makes their product in one step."""
+    """The table of atoms and each output as a polynomial over it. With ``keep_forms``, linear forms inside products are
+    atoms with the scale that they were written with, which may be what keeps their values small in fixed point. With
+    ``attention`` a named weight and an input that are multiplied become one atom: the accumulator makes their product
+    in one step. ``fused`` are pairs of these that the table has in any case."""
     denominator = 1
     inputs: dict[str, None] = {}
     weights: dict[str, NamedWeight] = {}
@@ -38,17 +45,19 @@ def normalise(
     for name in weights:
         if name in inputs:
             raise InputError(f"{name!r} is the name of an input and of a weight")
-    pairs: dict[tuple[int, int], None] = {}
+    pairs = dict.fromkeys(fused)
     while True:
         table = Table(inputs, denominator, list(weights.values()), list(pairs))
-        polynomials = _polynomials(table, outputs, operations)
+        polynomials = _polynomials(table, outputs, operations, keep_forms)
         # The numbers of atoms depend on the pairs, so those that are found want another round.
         if not table.missing or not attention:
             return table, polynomials
         pairs |= table.missing
 
 
-def _polynomials(table: Table, outputs: Mapping[str, Formula], operations: Operations) -> dict[str, Polynomial]:
+def _polynomials(
+    table: Table, outputs: Mapping[str, Formula], operations: Operations, keep_forms: bool
+) -> dict[str, Polynomial]:
     names = {name: atom for atom, name in enumerate(table.names)}
     known: dict[int, Polynomial] = {}
     for node, args in operations:
@@ -61,7 +70,7 @@ def _polynomials(table: Table, outputs: Mapping[str, Formula], operations: Opera
             case "weight":
                 known[id(node)] = {((names[node.value.name], 1),): 1}
             case "power":
-                known[id(node)] = _power(table, known[id(args[0])], node.value)
+                known[id(node)] = _power(table, known[id(args[0])], node.value, keep_forms)
             case "sum":
                 total: Polynomial = {}
                 known[id(node)] = total
@@ -69,17 +78,17 @@ def _polynomials(table: Table, outputs: Mapping[str, Formula], operations: Opera
                     for monomial, coefficient in known[id(arg)].items():
                         add_into(total, monomial, coefficient)
             case _:
-                known[id(node)] = _product(table, [known[id(arg)] for arg in args])
+                known[id(node)] = _product(table, [known[id(arg)] for arg in args], keep_forms)
     return {name: known[id(formula)] for name, formula in outputs.items()}
 
 
-def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
+def _product(table: Table, factors: list[Polynomial], keep_forms: bool) -> Polynomial:
     """The product with its sums kept: one monomial, unless a sum is multiplied by constants only."""
     scale: Coefficient = 1
     powers: dict[int, int] = {}
     sums: list[Polynomial] = []
     for factor in factors:
-        if len(factor) == 1:
+        if len(factor) == 1 and not (keep_forms and _is_scaled_input(factor)):
             ((part, coefficient),) = factor.items()
             if coefficient != 1:
                 scale = plain(scale * coefficient)
@@ -94,7 +103,7 @@ def _product(table: Table, factors: list[Polynomial]) -> Polynomial:
     if len(sums) == 1 and not powers:
         return {m: plain(c * scale) for m, c in sums[0].items()}
     for polynomial in sums:
-        size, reduced = table.reduced(polynomial)
+        size, reduced = (1, polynomial) if keep_forms and _is_form(polynomial) else table.reduced(polynomial)
         scale = plain(scale * size)
         atom = table.atom(reduced)
         powers[atom] = powers.get(atom, 0) + 1
@@ -135,11 +144,24 @@ def _take(powers: dict[int, int], atom: int) -> None:
         del powers[atom]
 
 
-def _power(table: Table, base: Polynomial, exponent: int) -> Polynomial:
+def _is_scaled_input(polynomial: Polynomial) -> bool:
+    """Whether the polynomial is an input times a constant other than ±1."""
+    ((monomial, coefficient),) = polynomial.items()
+    return len(monomial) == 1 and monomial[0][1] == 1 and abs(coefficient) != 1
+
+
+def _is_form(polynomial: Polynomial) -> bool:
+    """Whether the polynomial is linear in its atoms."""
+    return all(not monomial or (len(monomial) == 1 and monomial[0][1] == 1) for monomial in polynomial)
+
+
+def _power(table: Table, base: Polynomial, exponent: int, keep_forms: bool) -> Polynomial:
     if exponent == 0:
         return {(): 1}
     if exponent == 1 or not base:
         return base
+    if keep_forms and _is_form(base) and not (len(base) == 1 and not _is_scaled_input(base)):
+        return {_monomial({table.atom(base): exponent}): 1}
     if len(base) == 1:
         ((part, coefficient),) = base.items()
         return {_monomial({atom: e * exponent for atom, e in part}): raised(coefficient, exponent)}

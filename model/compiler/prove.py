@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from fractions import Fraction
 
 from skinny.model.errors import CheckError
 from skinny.model.formula.formula import Formula, Operations
@@ -41,13 +42,14 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
     for _ in range(POINTS):
         point = random_point(chance, len(program.inputs))
         settings = dict(zip(program.named, random_point(chance, len(program.named)), strict=True))
-        values = dict(zip(program.inputs, point, strict=True))
+        scaled = (x * residue(Fraction(2) ** e) % PRIME for x, e in zip(point, program.input_scales, strict=True))
+        values = dict(zip(program.inputs, scaled, strict=True))
         values |= {weight.name: value for weight, value in settings.items()}
         wanted = _formula_values(outputs, operations, values)
         scalars = form_residues(program_forms(program, _weights(program, settings)), point)
         for part in program.parts():
             (output,) = part.outputs
-            value = wanted[output.name]
+            value = wanted[output.name] * residue(Fraction(2) ** -output.scale) % PRIME
             if program.contract == "clean":
                 if _run(part.code, scalars, list(program.start))[output.register] != value:
                     raise WrongOutputError(output.name, "of the compiled program is wrong")

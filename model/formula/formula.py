@@ -1,7 +1,8 @@
 """Formulas: polynomials as a person writes them, kept as a graph.
 
-A node is a constant, a variable, a named weight, a sum, a product or a power. Nodes are immutable and may be shared;
-sums and products take any number of arguments. Nothing here recurses, so depth and size are limited by
+A node is a constant, a variable, a named weight, a sum, a product, a power or a function of one argument, which is no
+polynomial until :mod:`skinny.model.functions` makes it one. Nodes are immutable and may be shared; sums and products
+take any number of arguments. Nothing here recurses, so depth and size are limited by
 memory only: build large formulas with :func:`total` and :func:`product`, or with ``+`` and ``*`` in a loop.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from skinny.model.errors import InputError
 from skinny.model.named_weight import NamedWeight
@@ -28,6 +29,7 @@ __all__ = [
     "operations",
     "postorder",
     "product",
+    "refuse_function",
     "total",
     "variables",
     "weight",
@@ -42,8 +44,9 @@ CEILING = 1 << 200
 
 
 class Formula:
-    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``weight``, ``sum``, ``product`` or ``power``;
-    ``value`` is the number, the name, the :class:`NamedWeight` or the exponent."""
+    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``weight``, ``sum``, ``product``, ``power`` or
+    ``function``; ``value`` is the number, the name, the :class:`NamedWeight`, the exponent, or the function: a name of
+    :data:`skinny.model.formula.function.FUNCTIONS` or a :class:`~skinny.model.formula.function.Sampled`."""
 
     __slots__ = ("args", "kind", "value")
 
@@ -76,12 +79,15 @@ class Formula:
     def __rmul__(self, other: Number) -> Formula:
         return Formula("product", (_formula(other), self))
 
-    def __truediv__(self, other: Number) -> Formula:
+    def __truediv__(self, other: Formula | Number) -> Formula:
         if isinstance(other, Formula):
-            raise InputError("a formula can be divided by a number only")
+            return Formula("product", (self, Formula("function", (other,), "inverse")))
         if exact_number(other) == 0:
             raise InputError("a formula cannot be divided by zero")
         return Formula("product", (constant(1 / exact_number(other)), self))
+
+    def __rtruediv__(self, other: Number) -> Formula:
+        return constant(other) / self
 
     def __pow__(self, exponent: int) -> Formula:
         if not isinstance(exponent, int) or exponent < 0:
@@ -185,6 +191,11 @@ def _parts(node: Formula, place: int) -> Iterator[str | tuple[Formula, int]]:
     if node.kind == "weight":
         yield node.value.name
         return
+    if node.kind == "function" and node.value != "inverse":
+        yield f"{node.value}("
+        yield node.args[0], _SUM
+        yield ")"
+        return
     negative = _is_negated(node)
     enclosed = place > (_SUM if negative or node.kind == "sum" else _TERM)
     yield "(" * enclosed
@@ -203,13 +214,19 @@ def _parts(node: Formula, place: int) -> Iterator[str | tuple[Formula, int]]:
         case "power":
             yield node.args[0], _BASE
             yield f"^{node.value}"
+        case "function":
+            yield from _factors((node,))
     yield ")" * enclosed
 
 
 def _factors(args: Sequence[Formula]) -> Iterator[str | tuple[Formula, int]]:
     for number, arg in enumerate(args):
-        yield "*" * (number > 0)
-        yield arg, _TERM
+        if arg.kind == "function" and arg.value == "inverse":
+            yield "/" if number else "1/"
+            yield arg.args[0], _BASE
+        else:
+            yield "*" * (number > 0)
+            yield arg, _TERM
 
 
 def _is_negated(node: Formula) -> bool:
@@ -227,7 +244,7 @@ def _constant_text(value: Fraction, place: int) -> str:
 def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
     """The value of ``formula`` at ``values``, packed or single elements, computed as written.
 
-    This is the independent reference for compiled programs: no rewriting, one operation a node.
+    This is the independent reference for compiled programs: no rewriting, one operation a node. Functions are refused.
     """
     results: dict[int, Any] = {}
     some = next(iter(values.values()), None)
@@ -256,7 +273,17 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
                     out = ring.mul(out, out)
                     out = ring.mul(out, args[0]) if bit == "1" else out
                 results[id(node)] = out
+            case _:
+                refuse_function(node)
     return results[id(formula)]
+
+
+def refuse_function(node: Formula) -> NoReturn:
+    """Says that ``node``, a function, is no polynomial, where only polynomials can be."""
+    raise InputError(
+        f"{formula_text(node, 40)} is no polynomial: it becomes one on a box, to an error, "
+        "so functions need --box and --error"
+    )
 
 
 class Facts:
@@ -299,8 +326,11 @@ Operations = list[tuple[Formula, Sequence[Formula]]]
 
 def operations(*formulas: Formula) -> Operations:
     """Every node below ``formulas`` with its arguments, arguments first. Several equal operators in a row are one
-    operation, down to arguments of another kind and to nodes that are used elsewhere too."""
+    operation, down to arguments of another kind and to nodes that are used elsewhere too. Functions are refused."""
     nodes = list(postorder(*formulas))
+    for node in nodes:
+        if node.kind == "function":
+            refuse_function(node)
     seen: set[int] = set()
     own = {id(formula) for formula in formulas}
     parent: dict[int, str] = {}

@@ -1,20 +1,23 @@
 """Formulas from text like ``y = (a + 2*b)^3 - 3/4*c``.
 
 Statements are separated by ``;`` or new lines. ``name = …`` is an output, ``let name = …`` a shared subexpression, and
-an expression alone is the output ``y``. ``weight name = 0.8 in 0:2`` is a named weight: a constant that can be set
-within its range after compiling. ``#`` starts a comment. Text is read without recursion and without ``eval``.
+an expression alone is the output ``y``. ``sin(…)`` is a function, and so is the inverse of a divisor that is no number.
+``weight name = 0.8 in 0:2`` is a named weight: a constant that can be set within its range after compiling. ``#``
+starts a comment. Text is read without recursion and without ``eval``.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import NoReturn
 
 from skinny.model.errors import InputError
-from skinny.model.limits import FORMULA_BYTE, MOST_DIGITS, DigitsError, check, check_digits, current, watched
+from skinny.model.limits import FORMULA_BYTE, MOST_BITS, MOST_DIGITS, DigitsError, check, check_digits, current, watched
 
-from .formula import MINUS_ONE, Formula, constant, weight
+from .formula import MINUS_ONE, Formula, constant, postorder, weight
+from .function import FUNCTIONS, apply, unknown_function
 
 __all__ = ["parse_formula"]
 
@@ -121,20 +124,24 @@ class _Parser:
             self.fail("expected a number", self.next)
         factors = [self.number(word)]
         self.next += 1
-        if self.tokens[self.next] == "/":
-            self.divide(factors)
+        if self.tokens[self.next] == "/" and self.tokens[self.next + 1][0] in NUMBER_START:
+            divisor = self.number(self.tokens[self.next + 1])
+            self.next += 2
+            self.place(factors, divisor, divides=True)
         value: Fraction = sign * factors[0].value
         return value
 
     def expression(self) -> Formula:
         """One expression up to ``;`` or the end of a line outside parentheses. Each open parenthesis holds its
-        finished terms, the factors of the term under way and that term's sign."""
+        finished terms, the factors of the term under way and that term's sign, and what is to be done with its value:
+        the name of a function, and whether it divides."""
         tokens = self.tokens
-        stack: list[tuple[list[Formula], list[Formula], bool, int]] = []
+        stack: list[tuple[list[Formula], list[Formula], bool, int, str, bool]] = []
         terms: list[Formula] = []
         factors: list[Formula] = []
         negative = False
         opened = -1
+        function, divides = "", False
         want_value = True
         while True:
             word = tokens[self.next]
@@ -142,19 +149,28 @@ class _Parser:
                 self.next += 1
             elif want_value:
                 start = word[0]
-                if start in NAME_START:
+                if start in NAME_START and tokens[self.next + 1] == "(":
+                    if word not in FUNCTIONS:
+                        self.fail(unknown_function(word), self.next)
+                    function = word
+                    self.next += 1
+                elif start in NAME_START:
                     self.next += 1
                     value = self.named(word)
-                    factors.append(self.powered(value) if tokens[self.next] == "^" else value)
-                    want_value = False
+                    if divides or tokens[self.next] == "^":
+                        self.place(factors, value, divides)
+                    else:
+                        factors.append(value)
+                    want_value = divides = False
                 elif start in NUMBER_START and word != ".":
                     value = self.number(word)
                     self.next += 1
                     factors.append(self.powered(value) if tokens[self.next] == "^" else value)
                     want_value = False
                 elif word == "(":
-                    stack.append((terms, factors, negative, opened))
+                    stack.append((terms, factors, negative, opened, function, divides))
                     terms, factors, negative, opened = [], [], False, self.next
+                    function, divides = "", False
                     self.next += 1
                 elif word in "+-":
                     negative ^= word == "-"
@@ -169,7 +185,15 @@ class _Parser:
                 self.next += 1
                 want_value = True
             elif word == "/":
-                self.divide(factors)
+                self.next += 1
+                if tokens[self.next][0] in NUMBER_START and tokens[self.next] != ".":
+                    value = self.number(tokens[self.next])
+                    self.next += 1
+                    self.place(factors, value, divides=True)
+                elif tokens[self.next][0] in NAME_START or tokens[self.next] == "(":
+                    want_value = divides = True
+                else:
+                    self.fail("a number, a name or a parenthesis must follow '/'", self.next)
             elif word in "+-);\n":
                 if negative:
                     factors.insert(0, MINUS_ONE)
@@ -188,28 +212,52 @@ class _Parser:
                 if not stack:
                     self.fail("this parenthesis was never opened", self.next)
                 self.next += 1
-                terms, factors, negative, opened = stack.pop()
-                factors.append(self.powered(value))
+                terms, factors, negative, opened, function, divides = stack.pop()
+                self.place(factors, apply(function, value) if function else value, divides)
+                function, divides = "", False
             elif word in OPERATORS or word[0] in NAME_START or word[0] in NUMBER_START:
                 self.fail(f"expected an operator, found {word!r}", self.next)
             else:
                 self.fail(f"unexpected character {word!r}", self.next)
 
-    def divide(self, factors: list[Formula]) -> None:
-        self.next += 1
-        word = self.tokens[self.next]
-        if word[0] not in NUMBER_START or word == ".":
-            self.fail("only a number can follow '/'", self.next)
-        divisor = self.number(word).value
-        if divisor == 0:
-            self.fail("division by zero", self.next)
-        self.next += 1
+    def place(self, factors: list[Formula], value: Formula, divides: bool) -> None:
+        """Puts ``value``, whose last token was read, among the factors, with its power or as a divisor."""
+        if not divides:
+            factors.append(self.powered(value))
+            return
         if self.tokens[self.next] == "^":
             self.fail("write the power of a divisor with parentheses", self.next)
-        if factors[-1].kind == "constant":
+        divisor = self.folded(value)
+        if divisor is None:
+            factors.append(apply("inverse", value))
+        elif divisor == 0:
+            self.fail("division by zero", self.next - 1)
+        elif factors[-1].kind == "constant":
             factors[-1] = self.bounded(factors[-1].value / divisor)
         else:
             factors.append(constant(1 / divisor))
+
+    def folded(self, value: Formula) -> Fraction | None:
+        """The number that ``value`` is, if nothing in it depends on an input."""
+        known: dict[int, Fraction] = {}
+        for node in postorder(value):
+            args = [known[id(arg)] for arg in node.args]
+            match node.kind:
+                case "constant":
+                    found = node.value
+                case "sum":
+                    found = sum(args, Fraction(0))
+                case "product":
+                    found = math.prod(args, start=Fraction(1))
+                case "power":
+                    bits = max(args[0].numerator.bit_length(), args[0].denominator.bit_length())
+                    if bits * node.value > MOST_BITS:
+                        self.fail("this number is too long", self.next - 1)
+                    found = args[0] ** node.value
+                case _:
+                    return None
+            known[id(node)] = self.bounded(found).value
+        return known[id(value)]
 
     def powered(self, base: Formula) -> Formula:
         while self.tokens[self.next] == "^":

@@ -7,7 +7,7 @@ from typing import Any
 
 from skinny.scripts.common import Parser, add_command, print_json, print_table
 
-from . import estimate, fpga, power_up
+from . import estimate, fpga, power_up, precision
 
 __all__ = ["register"]
 
@@ -36,6 +36,7 @@ def register(commands: Any) -> None:
     fpga.register(benches)
     estimate.register(benches)
     power_up.register(benches)
+    precision.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:

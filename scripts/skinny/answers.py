@@ -14,8 +14,8 @@ from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.program import Input, Linear, Program, Weight
 from skinny.model.program.text import instruction_texts, scalar_texts
-from skinny.model.program.units import Encoded, Units
-from skinny.model.rings import Array, FixedPoint, Number, Real, Ring
+from skinny.model.program.units import Encoded, Units, scaled
+from skinny.model.rings import Array, FixedPoint, Number, Real, Ring, exact_number
 from skinny.model.run.explain import divergence, shares
 from skinny.model.run.golden import run
 from skinny.model.run.precision import Precision, lost_weights
@@ -134,31 +134,59 @@ def expect_fixed_point(ring: Ring) -> FixedPoint:
 
 def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None) -> dict[str, Any]:
     """Proven ranges and errors in fixed point; ``skinny bound --help`` explains the keys. Where the program is not
-    safe, or an ``error`` is wanted, a format is suggested."""
-    found = bound(program, expect_fixed_point(ring), box)
+    safe, or misses the ``error`` that is wanted, a format is suggested. The box and the errors are in the user's units,
+    the ranges of registers are as the core holds them. An error counts what functions were approximated with."""
+    ring = expect_fixed_point(ring)
+    sides = zip(box, program.input_scales, strict=True)
+    inside = [(scaled(exact_number(low), -e), scaled(exact_number(high), -e)) for (low, high), e in sides]
+    found = bound(program, ring, inside)
+    units = {output.name: (2.0**output.scale, output.approximation) for output in program.outputs}
+
+    def proven(value: float) -> float | None:
+        return value if np.isfinite(value) else None
+
+    def in_units(name: str, value: float) -> float:
+        unit, approximation = units[name]
+        return float(np.nextafter(value * unit + float(approximation), np.inf)) if approximation else value * unit
+
+    errors = {name: proven(in_units(name, value)) if found.safe else None for name, value in found.errors.items()}
     answer: dict[str, Any] = {
         "ring": ring.name,
         "safe": found.safe,
-        "errors": found.errors,
-        "ranges": found.ranges.tolist(),
+        "errors": errors,
+        "ranges": [[proven(low), proven(high)] for low, high in found.ranges.tolist()],
         "overflow": None,
     }
     if found.overflow is not None:
-        at, register, low, high = found.overflow
+        at, register, output, low, high = found.overflow
         answer["overflow"] = {
             "instruction": at,
-            "text": instruction_texts(program, scalar_texts(program), at, at + 1)[0],
+            "text": None if at is None else instruction_texts(program, scalar_texts(program), at, at + 1)[0],
             "register": register,
-            "low": low,
-            "high": high,
+            "output": output,
+            "low": proven(low),
+            "high": proven(high),
         }
-    if error is not None or not found.safe:
+    within = error is None or all(value is not None and value <= error for value in errors.values())
+    if error is not None:
+        answer["reached"] = within
+    if not (found.safe and within):
         try:
-            answer["suggestion"] = suggest(program, box, error).name
+            answer["suggestion"] = suggest(program, inside, _in_ring(error, program), ring.bits).name
         except InputError as problem:
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)
     return answer
+
+
+def _in_ring(error: Fraction | None, program: Program) -> Fraction | None:
+    """The error that words may have, so that every output is within ``error`` in the user's units."""
+    if error is None:
+        return None
+    left = min(scaled(error - output.approximation, -output.scale) for output in program.outputs)
+    if left <= 0:
+        raise InputError(f"functions were approximated with more than {float(error):g}: compile with a smaller --error")
+    return left
 
 
 def explanation(program: Program, ring: Ring, a: Array, b: Array, method: str | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.formula.formula import Formula, formula_text
+from skinny.model.formula.formula import Formula, formula_text, postorder
 from skinny.model.formula.parse import parse_formula
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program import storage
@@ -29,7 +29,7 @@ from skinny.model.run.explain import METHODS
 from skinny.model.run.precision import Precision, lost_weights
 
 from .answers import bounds, describe, explanation, losses, random_inputs, simulation, watched_run
-from .compiling import LONGEST_TITLE, compile_outputs
+from .compiling import LONGEST_TITLE, as_precision, compile_outputs
 from .trace import Trace
 from .values import (
     as_box,
@@ -65,15 +65,32 @@ def compile(
     without: str | Collection[str] = (),
     start: Sequence[int] | None = None,
     self_check: bool = False,
+    ring: str | None = None,
+    box: Any = None,
+    error: Number | None = None,
+    scale: str = "none",
 ) -> Program:
     """Compile a formula to a program and prove the result.
 
     ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
     the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
-    switched off. ``skinny compile --help`` explains the other options.
+    switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
+    pairs by input, the program is the shortest that is proven precise enough. ``skinny compile --help`` explains the
+    other options.
     """
     outputs, title = _outputs(formula)
     expect_choice(contract, CONTRACTS, "contract")
+    precision = None
+    if ring is not None:
+        names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+        if not isinstance(ring, str):
+            raise InputError(f"ring must be text like 'fixed:16' here, not {shown(ring)}")
+        if box is None and names:
+            raise InputError("box is missing: a format is chosen for inputs in a box, like box=(-1, 1)")
+        ranges = dict(zip(names, as_box(box, names), strict=True)) if names else {}
+        precision = as_precision(ring, ranges, None if error is None else as_number(error, "error"), scale)
+    elif box is not None or error is not None or scale != "none":
+        raise InputError("box, error and scale are about a format: ring='fixed:BITS' is missing")
     _, program = compile_outputs(
         outputs,
         title,
@@ -83,6 +100,7 @@ def compile(
         without=_pass_names(without),
         start=None if start is None else _whole_start(start, width),
         self_check=bool(self_check),
+        precision=precision,
     )
     return Program(program)
 
@@ -197,8 +215,9 @@ class Program:
         """Proven ranges of the registers and errors of the outputs in fixed point.
 
         ``box`` is the least and the greatest value of every input, ``(-1, 1)``, or a dict of such pairs by name; ring
-        and box are by default those that the program was compiled for. Where
-        the program is not safe, or an ``error`` is wanted, the smallest format that does is suggested.
+        and box are by default those that the program was compiled for. Where the program is not safe, or misses the
+        ``error`` that is wanted, a format that does is suggested. What is not proven is None; ``skinny bound --help``
+        explains the keys.
         """
         wanted = None if error is None else as_number(error, "error")
         if wanted is not None and wanted <= 0:

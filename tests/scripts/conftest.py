@@ -46,11 +46,11 @@ def skinny(folder, capsys):
 
 @pytest.fixture
 def answer(skinny):
-    """The JSON object that a command prints, and nothing else."""
+    """The JSON object that a command prints, and nothing else; with code 1 it complains on stderr."""
 
-    def call(*words):
-        code, out, err = skinny(*words, "--json")
-        assert (code, err) == (0, "")
+    def call(*words, code=0):
+        got, out, err = skinny(*words, "--json")
+        assert (got, err != "") == (code, code != 0)
         assert out.count("\n") == 1
         return json.loads(out)
 

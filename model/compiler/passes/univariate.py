@@ -9,19 +9,25 @@ instructions for degree ``d``; the sign pattern with the fewest coordinates is t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
+from math import floor
 
 from skinny.model.compiler.code import Affine, Code, Instruction, affine_scalar
+from skinny.model.compiler.goal import Ends
 from skinny.model.compiler.polynomial import Coefficient, Polynomial, plain
 from skinny.model.limits import check
 
-__all__ = ["coordinates", "in_one_form", "recurrence"]
+__all__ = ["coordinates", "in_one_form", "recurrence", "recurrences"]
 
 #: Beyond this degree the coordinates cost too much to find; the polynomial is then treated like any other.
 HIGHEST_DEGREE = 512
 #: All sign patterns are tried up to this degree, then only periodic ones.
 SEARCHED_DEGREE = 9
+PERIODS = ((1,), (1, -1), (1, -1, -1), (1, -1, -1, 1), (1, 1, -1, -1))
+#: The significant bits of the factor that maps a form to a small range.
+FEW_BITS = 6
 
 Coefficients = list[Coefficient]
 
@@ -89,30 +95,86 @@ def coordinates(coefficients: Coefficients, signs: tuple[int, ...], unit_top: bo
 def _patterns(degree: int) -> list[tuple[int, ...]]:
     if degree <= SEARCHED_DEGREE:
         return list(product((1, -1), repeat=degree))
-    periods = [(1,), (1, -1), (1, -1, -1), (1, -1, -1, 1), (1, 1, -1, -1)]
-    return [tuple(period[n % len(period)] for n in range(degree)) for period in periods]
+    return [tuple(period[n % len(period)] for n in range(degree)) for period in PERIODS]
 
 
 def recurrence(form: Affine, coefficients: Coefficients, start: tuple[int, ...]) -> Code:
-    """The code on registers 0, 1, 2; ``start`` is (0, 1, 0, …)."""
-    degree = len(coefficients) - 1
+    """The shortest code on registers 0, 1, 2; ``start`` is (0, 1, 0, …)."""
     best: tuple[int, Coefficients, tuple[int, ...], str] | None = None
-    for signs in _patterns(degree):
-        for unit_top in (False, True):
-            weights = coordinates(coefficients, signs, unit_top)
-            count = sum(c != 0 for c in weights)
-            if unit_top and abs(weights[degree]) == 1:
-                found = (degree + count - 1, weights, signs, "top")
-            elif unit_top:
-                continue
-            elif count == 1 and weights[degree] == 1:
-                found = (degree, weights, signs, "direct")
-            else:
-                found = (degree + count, weights, signs, "collected")
-            if best is None or found[0] < best[0]:
-                best = found
+    for signs in _patterns(len(coefficients) - 1):
+        for length, weights, ending in _endings(coefficients, signs):
+            if best is None or length < best[0]:
+                best = length, weights, signs, ending
     assert best is not None
-    _, weights, signs, ending = best
+    return _code(form, *best[1:], start)
+
+
+def recurrences(form: Affine, coefficients: Coefficients, ends: Ends, start: tuple[int, ...]) -> Iterator[Code]:
+    """Codes whose values stay small while the form lies between its ``ends``, for fixed point.
+
+    The form is mapped to -2 … 2 or -1 … 1, in the middle or about zero, by factors of few bits, which a word holds
+    exactly. With alternating signs and -2 … 2 the registers hold ± Chebyshev's polynomials of the second kind, which
+    stay below their degree plus one.
+    """
+    degree = len(coefficients) - 1
+    for mapped, rebased in _mapped(form, coefficients, ends):
+        for period in PERIODS:
+            signs = tuple(period[n % len(period)] for n in range(degree))
+            for _, weights, ending in _endings(rebased, signs):
+                yield _code(mapped, weights, signs, ending, start)
+
+
+def _mapped(form: Affine, coefficients: Coefficients, ends: Ends) -> Iterator[tuple[Affine, Coefficients]]:
+    """The form and other forms in its place, each with the coefficients of the polynomial in it."""
+    yield form, coefficients
+    low, high = ends
+    if low == high:
+        return
+    seen = {(Fraction(1), Fraction(0))}
+    for middle, reach in ((Fraction(0), max(-low, high)), ((low + high) / 2, (high - low) / 2)):
+        for most in (2, 1):
+            factor = _few_bits(Fraction(most) / reach)
+            shift = -Fraction(round(middle * factor * (1 << FEW_BITS)), 1 << FEW_BITS)
+            if (factor, shift) not in seen:
+                seen.add((factor, shift))
+                moved = form.scaled(factor)
+                yield moved._replace(bias=plain(moved.bias + shift)), _substituted(coefficients, factor, shift)
+
+
+def _few_bits(value: Fraction) -> Fraction:
+    """The greatest number up to ``value`` that has :data:`FEW_BITS` significant bits."""
+    scale = Fraction(2) ** (FEW_BITS - 1 - (value.numerator.bit_length() - value.denominator.bit_length()))
+    return Fraction(floor(value * scale)) / scale
+
+
+def _substituted(coefficients: Coefficients, factor: Fraction, shift: Fraction) -> Coefficients:
+    """The coefficients in ``g`` of a polynomial in ``x``, where ``g = factor·x + shift``."""
+    out: list[Fraction] = []
+    for c in reversed(coefficients):
+        times_x = [Fraction(0), *(b / factor for b in out)]
+        for n, b in enumerate(out):
+            times_x[n] -= shift / factor * b
+        times_x[0] += c
+        out = times_x
+    return [plain(c) for c in out[: len(coefficients)]]
+
+
+def _endings(coefficients: Coefficients, signs: tuple[int, ...]) -> Iterator[tuple[int, Coefficients, str]]:
+    """The length, the weights and the way to end of each program with these signs."""
+    degree = len(coefficients) - 1
+    weights = coordinates(coefficients, signs, unit_top=False)
+    count = sum(c != 0 for c in weights)
+    if count == 1 and weights[degree] == 1:
+        yield degree, weights, "direct"
+    else:
+        yield degree + count, weights, "collected"
+    weights = coordinates(coefficients, signs, unit_top=True)
+    if abs(weights[degree]) == 1:
+        yield degree + sum(c != 0 for c in weights) - 1, weights, "top"
+
+
+def _code(form: Affine, weights: Coefficients, signs: tuple[int, ...], ending: str, start: tuple[int, ...]) -> Code:
+    degree = len(weights) - 1
     lead, scalar = affine_scalar(form)
     out: list[Instruction] = []
     for n in range(degree + 1):

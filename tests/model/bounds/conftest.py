@@ -29,8 +29,13 @@ def ref_rounded(a, b, frac):
     return (a * b + (1 << frac) // 2) >> frac
 
 
-def ref_run(program, frac, raw):
-    """The fixed-point run without any wrap: raw value of ``dst`` after each instruction, and raw outputs."""
+def ref_run(program, frac, raw, bits=None):
+    """The fixed-point run, without any wrap or in ``bits`` bits: raw value of ``dst`` after each instruction, and raw
+    outputs."""
+
+    def wrapped(value):
+        return value if bits is None else (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
     weights = [FixedPoint(32, frac).encode(w) for w in program.weights]
     scalars = []
     for form in program.forms:
@@ -41,8 +46,9 @@ def ref_run(program, frac, raw):
                 scalars.append(weights[k])
             case Linear(terms, bias):
                 total = sum(ref_rounded(weights[k], raw[u], frac) for k, u in terms)
-                scalars.append(total + (0 if bias is None else weights[bias]))
-    return _steps(program, [v << frac for v in program.start], lambda f, r: ref_rounded(scalars[f], r, frac))
+                scalars.append(wrapped(total + (0 if bias is None else weights[bias])))
+    start = [v << frac for v in program.start]
+    return _steps(program, start, lambda f, r: ref_rounded(scalars[f], r, frac), wrapped)
 
 
 def ref_exact(program, x):
@@ -60,7 +66,7 @@ def ref_exact(program, x):
     return _steps(program, list(program.start), lambda f, r: scalars[f] * r)
 
 
-def _steps(program, start, multiply):
+def _steps(program, start, multiply, wrapped=lambda value: value):
     registers, written, sent = list(start), [], {}
     waiting = list(program.outputs)
     for t in range(len(program) + 1):
@@ -71,7 +77,7 @@ def _steps(program, start, multiply):
                 registers = list(start)
         if t < len(program):
             dst, src, sign, form = (int(column[t]) for column in program.code.arrays())
-            registers[dst] += sign * multiply(form, registers[src])
+            registers[dst] = wrapped(registers[dst] + sign * multiply(form, registers[src]))
             written.append(registers[dst])
     return written, sent
 

@@ -14,8 +14,8 @@ from skinny.model.rings import FixedPoint
 def test_what_is_no_number_does_not_fit(reference):
     found = analysis.Analysis(reference.program_of([(0, 1, 1, 0)], "x", [], [Input(0)]), FixedPoint(16, 8), [(-1, 1)])
     assert found.first_overflow(16) is None
-    found.high[0] = np.nan
-    assert found.first_overflow(16).instruction == 0
+    found.reads.sent[0] = (-1.0, np.nan)
+    assert found.first_overflow(16).output == "y"
 
 
 @pytest.mark.parametrize("seed", range(40))

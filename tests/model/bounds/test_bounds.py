@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from skinny.model.bounds.bounds import bound
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Weight
+from skinny.model.program.program import Input, Linear, Output, Weight
 from skinny.model.rings import FixedPoint
 from skinny.model.run import golden
 
@@ -130,29 +130,54 @@ def test_equal_products_round_equally(reference):
     )
 
 
-def test_names_the_first_overflow(reference):
+def test_names_what_is_read(reference):
     powers = reference.program_of([(2, 1, 1, 0), (0, 2, 1, 0), (2, 0, 1, 0)], "x", [], [Input(0)])
     found = bound(powers, FixedPoint(8, 4), [(-3, 3)])
-    assert found.overflow == (1, 0, 0, 9)
+    # x² is read by the third instruction, before it is sent.
+    assert found.overflow == (2, 0, None, 0, 9)
     assert not found.safe
-    assert bound(powers, FixedPoint(10, 4), [(-3, 3)]).safe
-    below = bound(powers, FixedPoint(8, 4), [(-2, 1)]).overflow
-    assert below is not None
-    assert below[:2] == (2, 2)
-    assert below.low <= -10
-    assert below.high >= 2
+    assert bound(powers, FixedPoint(9, 4), [(-3, 3)]).safe
+    # x³ + x in R2 is never read: nothing but the square must fit.
+    assert bound(powers, FixedPoint(8, 4), [(Fraction(-11, 4), 1)]).safe
 
 
-def test_the_word_is_not_symmetric(reference):
+def test_names_the_output(reference):
     twice = reference.program_of([(0, 1, 1, 0), (0, 1, 1, 0)], "x", [], [Input(0)])
     assert bound(twice, FixedPoint(8, 4), [(-4, Fraction(63, 16))]).safe
-    assert bound(twice, FixedPoint(8, 4), [(0, 4)]).overflow == (1, 0, 0, 8)
+    assert bound(twice, FixedPoint(8, 4), [(0, 4)]).overflow == (None, 0, "y", 0, 8)
+
+
+def test_an_output_comes_before_the_instruction_after_it(reference):
+    code = [(0, 1, 1, 0), (0, 1, 1, 0), (2, 0, 1, 0)]
+    program = reference.program_of(code, "x", [], [Input(0)], outputs=(Output("a", 0, 2), Output("b", 2, 3)))
+    assert bound(program, FixedPoint(8, 4), [(0, 4)]).overflow == (None, 0, "a", 0, 8)
+    later = reference.program_of(code, "x", [], [Input(0)], outputs=(Output("b", 2, 3),))
+    assert bound(later, FixedPoint(8, 4), [(0, 4)]).overflow == (2, 0, None, 0, 8)
+
+
+def test_a_restart_brings_the_start_vector_back(reference):
+    """What a register held before the restart is not what is read after it."""
+    code = [(0, 1, 1, 0)] * 3 + [(2, 0, 1, 0)]
+    outputs = (Output("a", 1, 3, restart=True), Output("b", 2, 4))
+    program = reference.program_of(code, "x", [], [Input(0)], outputs=outputs)
+    assert bound(program, FixedPoint(8, 4), [(0, 7)]).safe
+
+
+def test_sums_may_wrap(reference):
+    # R0 goes up to 4·7 = 28, beyond the 8 of the word, and comes back before it is sent.
+    code = [(0, 1, 1, 0)] * 4 + [(0, 1, -1, 0)] * 3
+    program = reference.program_of(code, "x", [], [Input(0)])
+    ring = FixedPoint(8, 4)
+    found = bound(program, ring, [(-7, 7)])
+    assert found.safe
+    assert found.high[3] == 28
+    assert golden.run(program, ring, np.array([[112], [-112], [3]])).outputs.tolist() == [[112], [-112], [3]]
 
 
 def test_the_accumulator_must_fit(reference):
     form = Linear(((0, 0), (0, 1)), 0)
     attending = reference.program_of([(0, 1, 1, 0)], "ab", [Fraction(3)], [form])
-    assert bound(attending, FixedPoint(8, 4), [(0, 1)] * 2).overflow == (0, None, 3, 9)
+    assert bound(attending, FixedPoint(8, 4), [(0, 1)] * 2).overflow == (0, None, None, 3, 9)
     assert bound(attending, FixedPoint(9, 4), [(0, 1)] * 2).safe
 
 
@@ -179,11 +204,12 @@ def test_never_exceeded_by_any_program(reference, seed):
         reference.assert_within(program, found, frac, raw)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_safe_programs_do_not_wrap(reference, seed):
-    """In every format that is called safe, the machine's run is the run without wrap."""
+@pytest.mark.parametrize("seed", range(16))
+def test_safe_programs_are_those_of_a_wide_machine(reference, seed):
+    """In every format that is called safe, at corners and random inputs, what the machine sends is what a machine with
+    unlimited words sends, and its registers are equal modulo 2^bits after each instruction, whether they wrap or not."""
     rng = random.Random(seed)
-    program = reference.random_program(rng, 8)
+    program = reference.random_program(rng, 10)
     ends = [(-1, 1)] * len(program.inputs)
     for bits in range(6, 20):
         ring = FixedPoint(bits, 3)
@@ -191,11 +217,29 @@ def test_safe_programs_do_not_wrap(reference, seed):
             found = bound(program, ring, ends)
         except InputError:
             continue
-        raw = np.array(list(reference.some_inputs(rng, reference.raw_box(ring, ends), 40)))
-        wide = [reference.ref_run(program, 3, row)[1] for row in raw.tolist()]
-        if found.safe:
-            got = golden.run(program, ring, raw)[0]
-            assert got.tolist() == [[sent["y"], sent["z"]] for sent in wide]
+        if not found.safe:
+            continue
+        raw = list(reference.some_inputs(rng, reference.raw_box(ring, ends), 30))
+        sent = [list(reference.ref_run(program, 3, row)[1].values()) for row in raw]
+        assert golden.run(program, ring, np.array(raw)).outputs.tolist() == sent
+        for row in raw:
+            wide, narrow = reference.ref_run(program, 3, row)[0], reference.ref_run(program, 3, row, bits)[0]
+            assert [(a - b) % (1 << bits) for a, b in zip(wide, narrow, strict=True)] == [0] * len(wide)
+
+
+def test_wraps_do_happen_in_safe_programs(reference):
+    """The test above is not about programs that never wrap."""
+    wrapped = 0
+    for seed in range(16):
+        rng = random.Random(seed)
+        program = reference.random_program(rng, 10)
+        ring, ends = FixedPoint(12, 3), [(-30, 30)] * len(program.inputs)
+        if bound(program, ring, ends).safe:
+            rows = list(reference.some_inputs(rng, reference.raw_box(ring, ends), 30))
+            wrapped += any(not -2048 <= v < 2048 for row in rows for v in reference.ref_run(program, 3, row)[0])
+            sent = [list(reference.ref_run(program, 3, row)[1].values()) for row in rows]
+            assert golden.run(program, ring, np.array(rows)).outputs.tolist() == sent
+    assert wrapped
 
 
 def test_exhaustively_on_a_small_grid(reference):

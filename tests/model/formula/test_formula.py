@@ -14,6 +14,7 @@ from skinny.model.formula.formula import (
     evaluate,
     facts,
     formula_text,
+    operations,
     postorder,
     product,
     total,
@@ -277,3 +278,19 @@ def test_huge_formulas_are_cut():
     for _ in range(200):
         shared = shared * shared
     assert len(repr(shared)) == 202
+
+
+def test_division_by_a_formula_is_the_inverse():
+    x, y = variables("x y")
+    assert formula_text(x / y) == "x/y"
+    assert formula_text(3 / (1 + x)) == "3/(1 + x)"
+    assert (x / y).args[1].value == "inverse"
+
+
+def test_functions_are_no_polynomials():
+    formula = parse_formula("a + sin(a*b)")["y"]
+    message = "sin(a*b) is no polynomial: it becomes one on a box, to an error, so functions need --box and --error"
+    for walk in (operations, facts, lambda f: evaluate(f, {"a": np.array([1]), "b": np.array([1])}, Modular(8))):
+        with pytest.raises(InputError) as caught:
+            walk(formula)
+        assert str(caught.value) == message

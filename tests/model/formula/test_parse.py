@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import evaluate, facts, postorder
+from skinny.model.formula.formula import evaluate, facts, formula_text, postorder
 from skinny.model.formula.parse import parse_formula
 from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import Exact, PrimeField
@@ -49,6 +49,9 @@ def value(formula, point):
         (".5 + 2. + 1e3 + 2.5E-1", Fraction(1, 2) + 2 + 1000 + Fraction(1, 4)),
         ("1/3", Fraction(1, 3)),
         ("((((a))))", a),
+        ("a/(2)", a / 2),
+        ("let pi = 3.14; y = a/(2*pi)", a / Fraction("6.28")),
+        ("1/(1 + 2^2)*a", a / 5),
         ("a*(b + c)^2*b", a * (b + c) ** 2 * b),
         ("(a\n + b # inside\n)*c # outside", (a + b) * c),
         ("z = a; # nothing\n\n;", a),
@@ -65,6 +68,37 @@ def test_text_means_what_it_says(text, expected):
     else:
         (formula,) = outputs.values()
         assert value(formula, POINT) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("sin(a)", "sin(a)"),
+        ("3*sin(x) + exp(-x/2)", "3*sin(x) + exp(-x*1/2)"),
+        ("sin(cos(a + b)^2)^3", "sin(cos(a + b)^2)^3"),
+        ("3/(1 + x)", "3/(1 + x)"),
+        ("1/x", "1/x"),
+        ("-a/b/c", "-a/b/c"),
+        ("a - b/c*d", "a - b/c*d"),
+        ("1/(1/x)", "1/(1/x)"),
+        ("(a/b)^2", "(a/b)^2"),
+        ("2/(x^2)", "2/(x^2)"),
+        ("2/sin(x)", "2/sin(x)"),
+        ("a/(b*c) + inverse(d)^2", "a/(b*c) + (1/d)^2"),
+        ("exp(a\n+ b # comment\n)", "exp(a + b)"),
+        ("exp*sin(sin)", "exp*sin(sin)"),
+    ],
+)
+def test_functions_and_divisors_are_read_and_printed(text, printed):
+    formula = parse_formula(text)["y"]
+    assert formula_text(formula) == printed
+    assert formula_text(parse_formula(printed)["y"]) == printed
+
+
+def test_a_divisor_becomes_its_inverse():
+    formula = parse_formula("a/(b + 1)")["y"]
+    assert (formula.kind, formula.args[0].value) == ("product", "a")
+    assert (formula.args[1].kind, formula.args[1].value, formula.args[1].args[0].kind) == ("function", "inverse", "sum")
 
 
 def test_outputs_keep_their_names_and_order():
@@ -85,6 +119,7 @@ def test_long_chains_stay_flat():
     assert len(parse_formula("*".join(["x"] * 1000))["y"].args) == 1000
 
 
+KNOWN = "sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf, inverse"
 MALFORMED = [
     ("", "the formula is empty", None),
     ("  # only a comment\n ;;", "the formula is empty", None),
@@ -94,7 +129,12 @@ MALFORMED = [
     ("a b", "expected an operator, found 'b'", (1, 3)),
     ("2a", "expected an operator, found 'a'", (1, 2)),
     ("a 2", "expected an operator, found '2'", (1, 3)),
-    ("a(b)", "expected an operator, found '('", (1, 2)),
+    ("a(b)", f"there is no function 'a'; the functions are {KNOWN}", (1, 1)),
+    ("2*abs(b)", f"'abs' is not smooth, so no polynomial comes near it; the functions are {KNOWN}", (1, 3)),
+    ("sin()", "expected a value, found ')'", (1, 5)),
+    ("sin(a", "this parenthesis is never closed", (1, 4)),
+    ("sin^2(a)", "expected an operator, found '('", (1, 6)),
+    ("2(a)", "expected an operator, found '('", (1, 2)),
     ("(a + b", "this parenthesis is never closed", (1, 1)),
     ("a*((b + c)", "this parenthesis is never closed", (1, 3)),
     ("(a;b)", "this parenthesis is never closed", (1, 1)),
@@ -105,9 +145,11 @@ MALFORMED = [
     ("a + ä", "unexpected character 'ä'", (1, 5)),
     ("a ** b", "expected a value, found '*'", (1, 4)),
     ("a + .", "unexpected character '.'", (1, 5)),
-    ("a/b", "only a number can follow '/'", (1, 3)),
-    ("a/(2)", "only a number can follow '/'", (1, 3)),
-    ("a/", "only a number can follow '/'", (1, 3)),
+    ("a/", "a number, a name or a parenthesis must follow '/'", (1, 3)),
+    ("a/-b", "a number, a name or a parenthesis must follow '/'", (1, 3)),
+    ("a/(2 - 2)", "division by zero", (1, 9)),
+    ("a/b^2", "write the power of a divisor with parentheses", (1, 4)),
+    ("a/(9^9999)", "this number is too long", (1, 10)),
     ("a/0", "division by zero", (1, 3)),
     ("a/0.0", "division by zero", (1, 3)),
     ("a/2^2", "write the power of a divisor with parentheses", (1, 4)),

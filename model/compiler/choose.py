@@ -1,0 +1,192 @@
+"""Choose: among drafts for fixed point, the shortest that is proven to be precise enough.
+
+Precondition: options for each output, and what is asked of them. Postcondition: one option for each output and one
+number of fraction bits for all, proven: every value that is read fits the word, and the error is within the limit.
+Options are sorted by estimates; proofs are asked for in that order, and what the proof does not grant is not taken.
+Cost: an estimate for each option, and a few proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from skinny.model.limits import check
+
+from .code import Code
+from .drafts import Draft
+from .estimate import Estimate
+
+__all__ = ["Choice", "Judge", "Option", "Proof", "Task"]
+
+#: Without an asked error, a program may err by this many times the least error that any option is proven to have.
+GENEROUS = 2
+#: Options of least estimated error that are proven to find the least error there is; when a proof needs more bits than
+#: the estimate, so many fraction bits less are tried.
+LEAST, COARSER = 3, 2
+#: Options that are tried for an output with one number of fraction bits, and numbers of fraction bits that are tried.
+TRIED, FORMATS = 12, 6
+
+
+class Proof(NamedTuple):
+    """What is proven of an option with some number of fraction bits: the word it needs, and its error."""
+
+    bits: int
+    error: float
+
+
+@dataclass(eq=False)
+class Option:
+    """One way to compute an output: a draft after some of its steps, and the estimate of its precision."""
+
+    draft: Draft
+    code: Code
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of each
+    output, or none. ``units`` are those in which the errors of the outputs count."""
+
+    bits: int
+    fracs: Sequence[int]
+    limits: Mapping[str, float] | None
+    units: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The number of fraction bits, the option of each output, and the proofs."""
+
+    frac: int
+    options: dict[str, Option]
+    proofs: dict[str, Proof]
+
+
+class Judge:
+    """Estimates and proofs of options, each made once. ``prove`` is given an output's name, an option and a number of
+    fraction bits."""
+
+    def __init__(
+        self, options: Mapping[str, Sequence[Option]], task: Task, prove: Callable[[str, Option, int], Proof]
+    ) -> None:
+        self.options, self.task, self._prove = options, task, prove
+        self._proofs: dict[tuple[int, int], Proof] = {}
+        self._errors: dict[tuple[int, int], float] = {}
+
+    def choose(self) -> Choice | None:
+        """The choice of fewest cycles, or none."""
+        fracs = self.sensible()
+        limits = {name: self.limit(name, fracs) for name in self.options}
+        plans = []
+        for frac in fracs:
+            found = [self.eligible(name, frac, limit) for name, limit in limits.items()]
+            if all(found):
+                error = max(self.error(name, options[0], frac) for name, options in zip(limits, found, strict=True))
+                plans.append((sum(options[0].code.cycles for options in found), error, -frac))
+        for _, _, minus_frac in sorted(plans)[:FORMATS]:
+            choice = self._attempt(-minus_frac, limits)
+            if choice is not None:
+                return choice
+        return None
+
+    def promising(self) -> bool:
+        """Whether the estimates of some options seem to do."""
+        fracs = self.sensible()
+        limits = self.task.limits or dict.fromkeys(self.options, float("inf"))
+        return any(all(self.eligible(name, frac, limit) for name, limit in limits.items()) for frac in fracs)
+
+    def with_task(self, task: Task) -> Judge:
+        """A judge of the same options for another task."""
+        other = Judge(self.options, task, self._prove)
+        other._proofs = self._proofs
+        return other
+
+    def error(self, name: str, option: Option, frac: int) -> float:
+        """The estimated error."""
+        key = id(option), frac
+        if key not in self._errors:
+            check()
+            self._errors[key] = option.estimate.error(frac) * self.task.units[name]
+        return self._errors[key]
+
+    def finest(self, option: Option) -> int | None:
+        """The largest number of fraction bits with which the option seems to fit the word."""
+        return next((frac for frac in self.task.fracs if option.estimate.bits(frac) <= self.task.bits), None)
+
+    def proven(self, option: Option, frac: int) -> Proof | None:
+        """What was proven of the option, if that was asked."""
+        return self._proofs.get((id(option), frac))
+
+    def proof(self, name: str, option: Option, frac: int) -> Proof:
+        """What is proven of the option."""
+        key = id(option), frac
+        if key not in self._proofs:
+            check()
+            self._proofs[key] = self._prove(name, option, frac)
+        return self._proofs[key]
+
+    def sensible(self) -> list[int]:
+        """The numbers of fraction bits worth trying: those with which the worst output is at most :data:`GENEROUS`
+        times as wrong as it must be, the rounding of the inputs included. Without that, whole numbers would often be
+        best, because formulas with whole constants are exact for them."""
+        if self.task.limits is not None or len(self.task.fracs) == 1:
+            return list(self.task.fracs)
+        worst: dict[int, float] = {}
+        for frac in self.task.fracs:
+            errors = []
+            for name, options in self.options.items():
+                fitting = [option for option in options if option.estimate.bits(frac) <= self.task.bits]
+                inputs = options[0].estimate.slope() * 2.0 ** -(frac + 1) * self.task.units[name]
+                errors.append(
+                    inputs + min((self.error(name, option, frac) for option in fitting), default=float("inf"))
+                )
+            worst[frac] = max(errors)
+        allowed = GENEROUS * min(worst.values())
+        return [frac for frac, error in worst.items() if error <= allowed and error < float("inf")]
+
+    def limit(self, name: str, fracs: Sequence[int]) -> float:
+        """The error that output ``name`` may have."""
+        return GENEROUS * self.least(name, fracs) if self.task.limits is None else self.task.limits[name]
+
+    def least(self, name: str, fracs: Sequence[int]) -> float:
+        """The least error that is proven of any option that fits the word with one of ``fracs``."""
+        ranked = []
+        for option in self.options[name]:
+            fits = [frac for frac in fracs if option.estimate.bits(frac) <= self.task.bits]
+            if fits:
+                ranked.append((self.error(name, option, fits[0]), option, fits[: 1 + COARSER]))
+        ranked.sort(key=lambda entry: (entry[0], entry[1].code.cycles))
+        least = float("inf")
+        for _, option, tried in ranked[:LEAST]:
+            for frac in tried:
+                proof = self.proof(name, option, frac)
+                if proof.bits <= self.task.bits:
+                    least = min(least, proof.error)
+                    break
+        return least
+
+    def eligible(self, name: str, frac: int, limit: float) -> list[Option]:
+        """The options that seem to do, the shortest first."""
+        found = [
+            option
+            for option in self.options[name]
+            if option.estimate.bits(frac) <= self.task.bits and self.error(name, option, frac) <= limit
+        ]
+        return sorted(found, key=lambda option: (option.code.cycles, self.error(name, option, frac)))
+
+    def _attempt(self, frac: int, limits: Mapping[str, float]) -> Choice | None:
+        """The shortest options that are proven with ``frac`` fraction bits."""
+        chosen: dict[str, Option] = {}
+        proofs: dict[str, Proof] = {}
+        for name, limit in limits.items():
+            for option in self.eligible(name, frac, limit)[:TRIED]:
+                proof = self.proof(name, option, frac)
+                if proof.bits <= self.task.bits and proof.error <= limit:
+                    chosen[name], proofs[name] = option, proof
+                    break
+            else:
+                return None
+        return Choice(frac, chosen, proofs)

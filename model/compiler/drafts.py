@@ -1,0 +1,141 @@
+"""Drafts: the candidates of one output as code, carried through the passes over code.
+
+Precondition: the polynomial of an output. Postcondition: its drafts, the shortest first. Those that promise to be short
+are emitted, cleaned (peephole, prune) and, if they are among the shortest, scheduled and searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from skinny.model.errors import InputError
+from skinny.model.limits import current
+
+from .candidates import Candidate, candidates
+from .code import Affine, Code, Instruction, affine_scalar
+from .contracts import CEILING
+from .emit import emit
+from .goal import Goal
+from .passes.peephole import peephole
+from .passes.prune import prune
+from .passes.schedule import schedule
+from .passes.search import is_searchable, search
+from .polynomial import Polynomial, Table
+
+__all__ = ["Draft", "History", "drafts_of"]
+
+#: Drafts are carried through to the end while their cost is below this and near the best.
+SMALL = 20_000
+NEAR = 2.0
+#: The shortest drafts that are scheduled.
+SCHEDULED = 3
+
+#: The best length and the cycles after steps of the compiler.
+History = list[tuple[str, int, int]]
+
+
+@dataclass
+class Draft:
+    """Code on its way through the last passes: the pass that found its shape, its length as predicted before emission,
+    and the code after each step."""
+
+    source: str
+    predicted: int
+    history: list[tuple[str, Code]] = field(default_factory=list)
+
+    @property
+    def code(self) -> Code:
+        return self.history[-1][1]
+
+    @property
+    def cleaned(self) -> Code:
+        """The code before it was scheduled and searched."""
+        return [code for step, code in self.history if step not in ("schedule", "search")][-1]
+
+    def add(self, step: str, code: Code) -> None:
+        """Go on with ``code``, which is verified: so every pass is given code that was verified."""
+        code.verify(f"after the step {step}")
+        self.history.append((step, code))
+
+    def steps(self) -> History:
+        return [(step, len(code), code.cycles) for step, code in self.history]
+
+
+def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, before: int) -> tuple[list[Draft], History]:
+    """The drafts of one output, the shortest first, and the best length and cost after each pass that found candidates.
+    ``before`` is the length of the outputs before it."""
+    history: History = []
+    found: list[Candidate] = []
+    for candidate in candidates(polynomial, table, goal):
+        found.append(candidate)
+        best = min(found, key=_cost)
+        if history and history[-1][0] == candidate.source:
+            history.pop()
+        history.append((candidate.source, best.length, best.cost))
+    best = min(found, key=_cost)
+    _refuse_too_long(name, before, best.length)
+    near = [c for c in found if c is best or c.cost <= min(SMALL, NEAR * best.cost)]
+    drafts = [_emitted(candidate, goal) for candidate in near]
+    if goal.uses("peephole"):
+        _apply("peephole", peephole, drafts)
+    if goal.clean and goal.uses("prune"):
+        _apply("prune", prune, drafts)
+    drafts.sort(key=_cycles)
+    if goal.uses("schedule"):
+        _apply("schedule", schedule, drafts[:SCHEDULED])
+        drafts.sort(key=_cycles)
+    if goal.clean and goal.uses("search"):
+        _apply("search", search, _worth_a_search(drafts))
+    return sorted(drafts, key=_cycles), history
+
+
+def _refuse_too_long(name: str, before: int, length: int) -> None:
+    if before + length > current().length:
+        size = f"{before + length:,}" if length < CEILING else "astronomically many"
+        raise InputError(
+            f"output {name}: the program would have {size} instructions, more than the limit {current().length:,}"
+        )
+
+
+def _cost(candidate: Candidate) -> int:
+    return candidate.cost
+
+
+def _cycles(draft: Draft) -> int:
+    return draft.code.cycles
+
+
+def _emitted(candidate: Candidate, goal: Goal) -> Draft:
+    """The candidate as code from the start vector that was asked for."""
+    made = candidate.made
+    assert made is not None
+    code = made if isinstance(made, Code) else emit(made, goal.block_contract, goal.code_start)
+    assert len(code) == candidate.length, "the predicted length is exact"
+    draft = Draft(candidate.source, candidate.length)
+    draft.add("emit", _from_start(code, goal.start) if goal.clean else code)
+    return draft
+
+
+def _from_start(code: Code, start: tuple[int, ...]) -> Code:
+    """Instructions that bring another start vector to (0, 1, 0, …), then the code."""
+    before = []
+    for register, value in enumerate(start):
+        if register != 1 and value:
+            sign, scalar = affine_scalar(Affine((), -value))
+            before.append(Instruction(register, 1, sign, scalar))
+    return replace(code.after(before), start=start)
+
+
+def _apply(name: str, step: Callable[[Code], Code], drafts: Sequence[Draft]) -> None:
+    """Take drafts through a pass; a result that takes more cycles is not used."""
+    for draft in drafts:
+        code = step(draft.code)
+        if code.cycles <= draft.code.cycles:
+            draft.add(name, code)
+
+
+def _worth_a_search(drafts: list[Draft]) -> list[Draft]:
+    """The shortest draft and, because it leaves the search more freedom, the longest."""
+    small = [draft for draft in drafts if is_searchable(draft.code)]
+    return small[:1] + [d for d in small[-1:] if d.code.instructions() != small[0].code.instructions()]

@@ -1,0 +1,78 @@
+"""Goals: the wishes that the compiler was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .contracts import Contract, Promise
+
+__all__ = ["PASSES", "Ends", "Goal", "Precision"]
+
+#: The passes, each of which can be switched off by name. All are files in ``passes/`` but two, which are decisions of
+#: the shaper: contracts (blocks may leave dirt that their counterparts remove) and telescope (sums of products step
+#: from one linear form to the next).
+PASSES = (
+    "contracts",
+    "associate",
+    "telescope",
+    "factor",
+    "rebalance",
+    "chain",
+    "univariate",
+    "ladder",
+    "peephole",
+    "prune",
+    "schedule",
+    "search",
+)
+#: The least and the greatest value of an input or a form.
+Ends = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What is asked of a program in fixed point: ``bits`` in a word, ``frac`` of them behind the binary point (none:
+    the compiler chooses), for inputs in ``box``, with an error of at most ``errors`` of each output (none: within twice
+    the least that any candidate has). With ``scale`` inputs and outputs are divided by powers of two, so that the bits
+    are used well."""
+
+    bits: int
+    frac: int | None
+    box: Mapping[str, Ends]
+    error: Fraction | None = None
+    scale: bool = False
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The wishes that the compiler was given. ``box`` are the ranges of the inputs, by their numbers, when the program
+    is for fixed point."""
+
+    contract: str
+    width: int
+    attention: bool
+    without: frozenset[str]
+    start: tuple[int, ...]
+    box: tuple[Ends, ...] | None = None
+
+    def uses(self, name: str) -> bool:
+        return name not in self.without
+
+    @property
+    def clean(self) -> bool:
+        return self.contract == "clean"
+
+    @property
+    def block_contract(self) -> Contract:
+        """The contract of the block that computes a whole output."""
+        extra = self.width - 3
+        if self.clean:
+            return Contract(Promise.SPEND_ZERO, fresh=True, last=True, extra=extra)
+        return Contract(Promise.RESTORE, extra=extra)
+
+    @property
+    def code_start(self) -> tuple[int, ...]:
+        """The start vector that code is written for: clean code needs (0, 1, 0, …), code in place needs none."""
+        return tuple(int(register == 1) for register in range(self.width)) if self.clean else self.start

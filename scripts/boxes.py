@@ -1,0 +1,56 @@
+"""The option ``--box``: the least and the greatest value of each input."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from fractions import Fraction
+
+from skinny.model.errors import InputError
+
+from .inputs import parse_number
+
+__all__ = ["add_box_option", "parse_box"]
+
+
+def add_box_option(parser: argparse.ArgumentParser, default: str) -> None:
+    """``--box``, which may be repeated; ``default`` says what holds without it."""
+    parser.add_argument(
+        "--box",
+        action="append",
+        default=[],
+        metavar="[x=]LO:HI",
+        help=f"least and greatest value of every input, or of the input x; repeatable (default: {default})",
+    )
+
+
+def parse_box(given: Sequence[str], names: Sequence[str]) -> list[tuple[Fraction, Fraction]]:
+    """The range of each input, from the texts that were given for ``--box``."""
+    general: tuple[Fraction, Fraction] | None = None
+    special: dict[str, tuple[Fraction, Fraction]] = {}
+    for text in given:
+        name, equals, limits = text.rpartition("=")
+        low, colon, high = limits.partition(":")
+        if not colon:
+            raise InputError(f"--box: expected LO:HI or NAME=LO:HI, found {text!r}")
+        try:
+            pair = parse_number(low), parse_number(high)
+        except InputError as error:
+            raise InputError(f"--box {text}: {error}") from None
+        if pair[0] > pair[1]:
+            raise InputError(f"--box {text}: the least value is above the greatest")
+        if equals and name not in names:
+            raise InputError(f"--box {text}: the program has no input {name!r}")
+        if name in special or (not equals and general):
+            raise InputError(f"--box {text}: this box is given twice")
+        if equals:
+            special[name] = pair
+        else:
+            general = pair
+    out = []
+    for name in names:
+        box = special.get(name, general)
+        if box is None:
+            raise InputError(f"--box: the input {name!r} has no box")
+        out.append(box)
+    return out
