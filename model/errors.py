@@ -1,6 +1,6 @@
-"""The two errors that end a command; the command line turns them into exit codes."""
+"""The two errors that end a command, which the command line turns into exit codes, and the warning of Python calls."""
 
-__all__ = ["CheckError", "InputError"]
+__all__ = ["CheckError", "InputError", "PrecisionWarning"]
 
 
 class InputError(ValueError):
@@ -10,3 +10,8 @@ class InputError(ValueError):
 
 class CheckError(Exception):
     """A result is not what it was proven or promised to be. Exit code 1."""
+
+
+class PrecisionWarning(UserWarning):
+    """A result in fixed point lost more than rounding takes: weights became zero or changed much, values wrapped; or
+    inputs were rounded. Commands say the same line on stderr."""

@@ -9,11 +9,16 @@ from typing import Any
 from skinny.model.errors import InputError
 from skinny.model.link.wire import seal
 from skinny.model.parallel.image import build_image
-from skinny.model.program.storage import load
-from skinny.model.rings import parse_ring
 
 from .common import add_command, note, print_json, print_table
-from .options import add_baud_option, add_core_options, add_self_check_option, add_size_options, image_options
+from .options import (
+    add_baud_option,
+    add_core_options,
+    add_self_check_option,
+    add_size_options,
+    image_options,
+    load_program,
+)
 
 __all__ = ["register"]
 
@@ -62,7 +67,8 @@ def execute(args: argparse.Namespace) -> None:
     board = BOARDS[args.board]
     options = image_options(args, "self_check", "depth", "inputs", "weights")
     # A board has one core.
-    (image,) = build_image(load(args.program), parse_ring(args.ring), options).lanes
+    program, ring = load_program(args)
+    (image,) = build_image(program, ring, options).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")

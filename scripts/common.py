@@ -15,12 +15,23 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from skinny.model.errors import InputError
+from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import CEILING
 from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
+from skinny.model.run.precision import Precision
 from skinny.values import readable
 
-__all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable", "rounded_outwards"]
+__all__ = [
+    "Parser",
+    "add_command",
+    "large",
+    "note",
+    "print_json",
+    "print_table",
+    "readable",
+    "rounded_outwards",
+    "tell",
+]
 
 
 class Parser(argparse.ArgumentParser):
@@ -78,6 +89,14 @@ def add_command(
 def note(message: str) -> None:
     """Tell the person, not the program that reads stdout."""
     print(f"skinny: {message}", file=sys.stderr)
+
+
+def tell(precision: Precision, strict: bool) -> None:
+    """Say what fixed point took away, if anything; with ``strict`` that fails the command."""
+    if precision.line:
+        if strict:
+            raise CheckError(f"{precision.line} (--strict)")
+        note(precision.line)
 
 
 def print_json(answer: dict[str, Any]) -> None:

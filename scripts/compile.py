@@ -30,6 +30,7 @@ __all__ = ["register"]
 DETAILS = f"""\
 FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
 Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
+A weight that can be set after compiling: 'weight kp = 0.8 in 0:2; u = kp*e' (see docs/units.md).
 
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 

@@ -10,14 +10,15 @@ from typing import Any
 from skinny.answers import explanation
 from skinny.model.errors import InputError
 from skinny.model.program.program import Program
-from skinny.model.program.storage import load
-from skinny.model.rings import Boolean, Modular, PrimeField, parse_ring
+from skinny.model.program.units import Units
+from skinny.model.rings import Boolean, Modular, PrimeField
 from skinny.model.run.explain import METHODS
 from skinny.values import printable
 
 from .common import add_command, note, print_json, print_table
 from .explain_page import places, short, write_page
 from .inputs import read_pair
+from .options import add_program_options, load_program
 
 __all__ = ["register"]
 
@@ -45,21 +46,19 @@ WAYS = {"line": "along the straight line from a to b", "order": "inputs changed 
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "explain", execute, "say why two inputs give different outputs", DETAILS)
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
+    add_program_options(parser, default="exact")
     for option in ("--a", "--b"):
         parser.add_argument(
             option, required=True, metavar="FILE.csv[:ROW]|x=1,y=2", help="values of the inputs; rows count from 1"
         )
-    parser.add_argument("--ring", default="exact", metavar="RING", help="as for skinny run (default: exact)")
     parser.add_argument("--shares", choices=METHODS, help="how the inputs move (default: line where it can be had)")
     parser.add_argument("--shape", metavar="ROWSxCOLUMNS", help="the inputs form a picture of this size")
     parser.add_argument("--html", metavar="FILE", help="write a page to look at")
 
 
 def execute(args: argparse.Namespace) -> None:
-    ring = parse_ring(args.ring)
-    program = load(args.program)
-    a, b = read_pair({"--a": args.a, "--b": args.b}, program.inputs, ring)
+    program, ring = load_program(args, "exact")
+    a, b = read_pair({"--a": args.a, "--b": args.b}, Units(program, ring))
     shape = _parse_shape(args.shape, program)
     found = printable(explanation(program, ring, a, b, args.shares))
     answer = {"program": args.program, **found, "html": args.html}

@@ -17,11 +17,10 @@ from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.image import build_image
 from skinny.model.program.program import Program
-from skinny.model.program.storage import load
-from skinny.model.rings import Ring, parse_ring
+from skinny.model.rings import Ring
 
 from .common import add_command, note, print_json, print_table
-from .options import add_core_options, add_self_check_option, image_options
+from .options import add_core_options, add_self_check_option, image_options, load_program
 
 if TYPE_CHECKING:
     from skinny.sim.upsets.campaign import Campaign
@@ -79,7 +78,8 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"the seed must not be negative, not {args.seed}")
     if args.output is not None and Path(args.output).suffix != ".png":
         raise InputError(f"{args.output}: the name of a picture must end in .png")
-    images = _images(load(args.program), parse_ring(args.ring), args)
+    program, ring = load_program(args)
+    images = _images(program, ring, args)
 
     from skinny.sim.build import missing_tools
     from skinny.sim.upsets.campaign import campaign
@@ -98,7 +98,7 @@ def execute(args: argparse.Namespace) -> None:
             task = progress.add_task("board", total=BOARD_UPSETS)
             told = partial(_tell, progress, task)
             board = recover_board(images["self-check"], BOARD_UPSETS, args.seed, told)
-    answer: dict[str, Any] = {"ring": args.ring, "threads": args.threads, "count": args.count, "seed": args.seed}
+    answer: dict[str, Any] = {"ring": ring.name, "threads": args.threads, "count": args.count, "seed": args.seed}
     answer |= {"confidence": CONFIDENCE, "cores": [_core(name, done, args) for name, done in found.items()]}
     if board is not None:
         answer["board"] = board._asdict()

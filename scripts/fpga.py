@@ -11,19 +11,21 @@ from rich.progress import Progress
 from skinny.model.errors import InputError
 from skinny.model.machine.image import MachineImage
 from skinny.model.parallel.image import build_image
-from skinny.model.program.storage import load
-from skinny.model.rings import parse_ring
+from skinny.model.program.units import Units
+from skinny.model.run.precision import Precision, lost_weights
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
 from skinny.sim.fpga.estimate import estimate_report
 
-from .common import add_command, note, print_json, print_table
+from .common import add_command, note, print_json, print_table, tell
 from .options import (
     add_core_options,
     add_lanes_option,
     add_rom_option,
     add_self_check_option,
     add_size_options,
+    add_strict_option,
     image_options,
+    load_program,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, lanes, rom, target,
 core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
 effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
-gate_level_cycles; folder and files with -o.
+gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights, changed_weights).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -82,6 +84,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--estimate", action="store_true", help="formulas instead of synthesis, in a moment")
     parser.add_argument("-o", "--output", metavar="DIR", help="write Verilog, netlist, reports and a bitstream")
+    add_strict_option(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -92,9 +95,13 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"the frequency must be 1 to 1000 MHz, not {args.freq:g}")
     gate_level = device.family is ICE40 if args.gate_level is None else args.gate_level
     names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
-    image = build_image(load(args.program), parse_ring(args.ring), image_options(args, *names))
+    program, ring = load_program(args)
+    Units(program, ring)  # refuses a ring that has no scales
+    image = build_image(program, ring, image_options(args, *names))
+    precision = lost_weights(program, ring)
+    tell(precision, args.strict)
     if args.estimate:
-        _estimate(args, image, device)
+        _estimate(args, image, device, precision)
         return
 
     # Loaded here, because other commands do not need Amaranth.
@@ -117,14 +124,15 @@ def execute(args: argparse.Namespace) -> None:
         )
     files = [] if args.output is None else write_design(report, args.output)
     if args.json:
-        print_json(report.as_dict() | ({"folder": args.output, "files": files} if files else {}))
+        told = {"precision": precision.counts}
+        print_json(report.as_dict() | told | ({"folder": args.output, "files": files} if files else {}))
     else:
         _show(device, report)
         if files:
             print(f"{args.output}: {', '.join(files)}")
 
 
-def _estimate(args: argparse.Namespace, image: MachineImage, device: Device) -> None:
+def _estimate(args: argparse.Namespace, image: MachineImage, device: Device, precision: Precision) -> None:
     if args.output is not None or args.gate_level:
         raise InputError("an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level")
     target = "generic" if args.inferred else device.family.target
@@ -132,7 +140,7 @@ def _estimate(args: argparse.Namespace, image: MachineImage, device: Device) -> 
     for what in answer["outside"]:
         note(f"the estimate may be further off than stated: no fitted design had {what}")
     if args.json:
-        print_json(answer)
+        print_json(answer | {"precision": precision.counts})
         return
     core, mhz, off = answer["core"], answer["mhz"], answer["worst_errors"]
     rows = [

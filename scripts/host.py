@@ -7,16 +7,20 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from skinny.answers import watched_run
 from skinny.model.errors import CheckError, InputError
 from skinny.model.link.host import Host, Status
 from skinny.model.machine.assemble import Image
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.storage import load
+from skinny.model.program.units import Units
 from skinny.model.rings import Boolean
+from skinny.model.run.precision import Precision
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import add_command, note, print_json, print_table, tell
 from .inputs import read_inputs
-from .options import add_baud_option, add_inputs_option
+from .options import add_baud_option, add_inputs_option, add_strict_option, add_weight_option, with_weights
+from .run import result_columns
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -29,6 +33,8 @@ DETAILS = """\
   run PROGRAM     load it, send the inputs, read the results
   reset           reset the core; what it holds stays
 
+--weight kp=1.2 sets a named weight of the program; when the program is there, only the words of named weights are sent.
+
 The board says which ring and sizes its core has; a program that does not fit is refused. Lost and garbled bytes are
 made good. When a run meets a fault, or results stay away, the core is reset and loaded and the inputs are sent again,
 once; when that does not help, or the board does not answer any more, the exit code is 1. A program that was compiled
@@ -36,13 +42,15 @@ with --self-check is checked in every run.
 
 JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated),
 recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
-(whether it was sent); for run also results (a list of values for each name), faults (numbers of the inferences that met
-one, from 1) and seconds.
+(whether it was sent), retuned (whether only its named weights were sent); for run also results (a list of values for
+each name), faults (numbers of the inferences that met one, from 1), seconds and precision (as for skinny run). Inputs
+and results are in your own units.
 
 example:
   $ skinny host /dev/ttyUSB1 info
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs a=1,b=2
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs values.csv --json
+  $ skinny host /dev/ttyUSB1 run pid.skn --inputs e=0.5,i=0,d=0 --weight kp=1.2
 """
 ACTIONS = ("info", "load", "run", "reset")
 SHOWN = 20
@@ -56,6 +64,8 @@ def register(commands: Any) -> None:
     add_inputs_option(parser)
     parser.add_argument("--force", action="store_true", help="load even if the board says that the program is there")
     add_baud_option(parser)
+    add_weight_option(parser)
+    add_strict_option(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -65,25 +75,33 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{args.action} takes {'a' if args.program is None else 'no'} program")
     if args.inputs is not None and args.action != "run":
         raise InputError(f"{args.action} takes no --inputs")
+    if args.strict and args.action != "run":
+        raise InputError(f"{args.action} takes no --strict")
     if args.force and args.action != "load":
         raise InputError(f"{args.action} takes no --force")
-    program = None if args.program is None else load(args.program)
+    if args.weight and args.program is None:
+        raise InputError(f"{args.action} takes no --weight")
+    program = None if args.program is None else with_weights(load(args.program), args.weight)
     with SerialPort(args.port, args.baud) as port:
         host = Host(port)
         status = host.open() if args.action == "reset" else host.status()
         answer: dict[str, Any] = {}
+        precision: Precision | None = None
         if program is not None:
             config = status.info.config
             (image,) = build_image(program, config.ring, ImageOptions.of_core(config)).lanes
             answer = {"program": args.program, "words": len(image)}
             if args.action == "run":
-                answer |= _run(host, program, image, args.inputs)
+                found, precision = _run(host, program, image, args.inputs)
+                answer |= found
             else:
                 host.load(image, force=args.force)
-            answer["loaded"] = host.loads > 0
+            answer["loaded"], answer["retuned"] = host.loads > 0, host.retunes > 0
             status = host.status()
         answer = _described(status) | answer | {"lost": host.lost, "recoveries": host.recoveries}
     _report(args, answer)
+    if precision is not None:
+        tell(precision, args.strict)
     if faults := answer.get("faults"):
         raise CheckError(f"{len(faults):,} inferences met a fault, the first is number {faults[0]}")
 
@@ -102,10 +120,13 @@ def _described(status: Status) -> dict[str, Any]:
     }
 
 
-def _run(host: Host, program: Program, image: Image, given: str | None) -> dict[str, Any]:
+def _run(host: Host, program: Program, image: Image, given: str | None) -> tuple[dict[str, Any], Precision]:
     config = image.config
     ring = config.ring
-    elements = read_inputs(given, program.inputs, ring)
+    units = Units(program, ring)
+    inputs = read_inputs(given, units)
+    elements = inputs.elements
+    precision = watched_run(program, ring, inputs)[1]
     vectors = config.pack(elements)
     if not program.inputs:
         vectors = np.zeros((len(vectors), 1), dtype=np.uint64)
@@ -113,13 +134,11 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> dict[
     found = host.run(image, vectors)
     seconds = perf_counter() - before
     values = config.unpack(found.words, len(elements))
-    results = {
-        name: [readable(ring.decode(element), name) for element in column]
-        for name, column in zip(image.outputs, values.T, strict=True)
-    }
+    results = result_columns(units, values)
     # A vector of the Boolean ring holds many inferences; its fault is one of them all.
     faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(ring, Boolean) else 1)[: len(elements)]
-    return {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
+    answer = {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
+    return answer | {"precision": precision.counts}, precision
 
 
 def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
@@ -134,7 +153,7 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
             note(f"{len(rows) - SHOWN:,} more rows; --json gives all")
         print(f"\n{len(rows):,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
-        print(f"{args.program}: {answer['words']:,} words, {'loaded' if answer['loaded'] else 'was there already'}")
+        print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
     else:
         core = ", ".join(f"{name} {int(value)}" for name, value in answer["core"].items())
         print(f"{answer['board']}, {answer['clock_mhz']:g} MHz, {answer['ring']}: {core}")
@@ -145,3 +164,9 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
     if answer["recoveries"]:
         again = "results were faulty or stayed away, so the core was loaded again"
         note(f"{answer['recoveries']:,} recoveries: {again}")
+
+
+def _done(answer: dict[str, Any]) -> str:
+    if answer["loaded"]:
+        return "loaded"
+    return "was there already" + (", its named weights were sent" if answer["retuned"] else "")

@@ -8,18 +8,16 @@ from typing import Any
 
 from skinny.answers import describe
 from skinny.model.program.program import Output, Program
-from skinny.model.program.storage import load
-from skinny.model.rings import parse_ring
-from skinny.values import printable
 
 from .common import add_command, print_json, print_table
+from .options import add_program_options, load_program
 
 __all__ = ["register"]
 
 #: Entries of the answer that the first table leaves out, because they have tables or columns of their own.
 APART = (
     *("program", "inputs", "weight_reads", "speedup"),
-    *("input_scales", "output_scales", "box", "approximations"),
+    *("input_scales", "output_scales", "box", "approximations", "named_weights"),
 )
 
 DETAILS = """\
@@ -43,18 +41,14 @@ example:
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "info", execute, "say what a program is", DETAILS)
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument(
-        "--ring", metavar="RING", help="ring for the state bits (default: the program's own, or modular:16)"
-    )
+    add_program_options(parser, "ring for the state bits", "modular:16")
 
 
 def execute(args: argparse.Namespace) -> None:
-    program = load(args.program)
-    ring = parse_ring(args.ring or program.ring or "modular:16")
+    program, ring = load_program(args, "modular:16")
     answer = {"program": args.program} | describe(program, ring)
     if args.json:
-        print_json(printable(answer))
+        print_json(answer)
         return
     shown = {key: value for key, value in answer.items() if key not in APART}
     shown["title"] = program.title.partition("\n")[0]
@@ -79,8 +73,19 @@ def execute(args: argparse.Namespace) -> None:
     _show_inputs(program, answer["inputs"])
     if program.weights:
         print()
-        rows = zip(program.weights, answer["weight_reads"], strict=True)
-        print_table(("weight", "value", "reads"), [(f"w[{k}]", str(w), count) for k, (w, count) in enumerate(rows)])
+        rows = zip(program.weight_names(), program.weights, answer["weight_reads"], strict=True)
+        print_table(
+            ("weight", "value", "reads", *(["is"] if program.named else [])),
+            [
+                (f"w[{k}]", str(value), count, *([name if name != f"w[{k}]" else ""] if program.named else []))
+                for k, (name, value, count) in enumerate(rows)
+            ],
+        )
+    if program.named:
+        print()
+        print_table(
+            ("named weight", "value", "range"), [(w.name, str(w.value), f"{w.low}:{w.high}") for w in program.named]
+        )
 
 
 def _output_text(output: Output) -> str:

@@ -1,7 +1,7 @@
 """Numbers that a person gives: the values of a program's inputs, start vectors, boxes.
 
-Text is read exactly (a decimal is a fraction), then encoded in the ring; what does not fit is named by file, row
-and column. Rows are counted from 1, the header not included.
+Text is read exactly (a decimal is a fraction), then encoded in the ring, by the scales of the program; what does not
+fit is named by file, row and column. Rows are counted from 1, the header not included.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.limits import INPUTS_BYTE, MOST_DIGITS, check, watched
+from skinny.model.program.units import Encoded, Units
 from skinny.model.rings import Array, Ring
 
 from .common import note
@@ -54,7 +55,7 @@ def read_start(text: str | None, width: int, ring: Ring) -> Array | None:
     return out
 
 
-def read_pair(options: dict[str, str], names: Sequence[str], ring: Ring) -> Array:
+def read_pair(options: dict[str, str], units: Units) -> Array:
     """Elements of shape ``(options, inputs)``, a row for each option: ``x=1,y=2``, ``FILE.csv:ROW``, or ``FILE.csv``
     for its first row. What two options name is read once."""
     tables: dict[str, Array] = {}
@@ -66,38 +67,32 @@ def read_pair(options: dict[str, str], names: Sequence[str], ring: Ring) -> Arra
         elif not WHOLE.fullmatch(row):
             raise InputError(f"{option}: the row must be a number, counted from 1, not {row!r}")
         if path not in tables:
-            tables[path] = read_inputs(path, names, ring, option)
+            tables[path] = read_inputs(path, units, option).elements
         if not 1 <= int(row) <= len(tables[path]):
             raise InputError(f"{option}: {path} has no row {int(row)}, only 1 to {len(tables[path])}")
         out.append(tables[path][int(row) - 1])
     return np.stack(out)
 
 
-def read_inputs(given: str | None, names: Sequence[str], ring: Ring, option: str = "--inputs") -> Array:
+def read_inputs(given: str | None, units: Units, option: str = "--inputs") -> Encoded:
     """Elements of shape ``(batch, inputs)`` from ``x=1,y=2``, the name of a CSV file, or ``-``; ``option`` is what
     messages name."""
+    names = units.inputs
     if given is None:
         if names:
             raise InputError(f"the program reads {', '.join(names[:5])}{', …' * (len(names) > 5)}: give --inputs")
-        return np.empty((1, 0), dtype=ring.element_dtype)
+        return Encoded.exactly(np.empty((1, 0), dtype=units.ring.element_dtype))
     if "=" in given and not os.path.exists(given):
         columns, path = _assignments(given, names, option), None
     else:
         path = "<stdin>" if given == "-" else given
         with watched(f"{path}: reading"):
             columns = _csv_columns(given, names)
-    batch = len(columns[0]) if columns else 1
-    out = np.empty((batch, len(names)), dtype=ring.element_dtype)
-    for u, (name, column) in enumerate(zip(names, columns, strict=True)):
-        known = {}
-        for text in dict.fromkeys(column):
-            try:
-                known[text] = ring.encode(parse_number(text))
-            except InputError as error:
-                place = option if path is None else f"{path}: row {column.index(text) + 1}"
-                raise InputError(f"{place}, column {name!r}: {error}") from None
-        out[:, u] = [known[text] for text in column]
-    return out
+
+    def place(name: str, row: int) -> str:
+        return f"{option if path is None else f'{path}: row {row}'}, column {name!r}"
+
+    return units.encode_columns(columns, len(columns[0]) if columns else 1, parse_number, place)
 
 
 def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from fractions import Fraction
 
+from skinny.model.errors import InputError
 from skinny.model.parallel.image import ImageOptions
+from skinny.model.program.program import Program
+from skinny.model.program.storage import load
+from skinny.model.rings import Ring, parse_ring
+
+from .inputs import parse_number
 
 __all__ = [
     "add_baud_option",
     "add_core_options",
     "add_inputs_option",
     "add_lanes_option",
+    "add_program_options",
     "add_rom_option",
     "add_self_check_option",
     "add_size_options",
+    "add_strict_option",
+    "add_weight_option",
     "image_options",
+    "load_program",
+    "with_weights",
 ]
 
 BAUD = 1_000_000
@@ -25,12 +38,65 @@ SIZES = {
 }
 
 
+HARDWARE_RINGS = "modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
+ALL_RINGS = "modular:BITS, fixed:BITS.FRAC, prime:P, boolean, exact or real"
+
+
+def add_program_options(parser: argparse.ArgumentParser, rings: str = ALL_RINGS, default: str = "") -> None:
+    """The program and its ring, ``default`` if neither the option nor the program names one; :func:`load_program` reads
+    them."""
+    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
+    otherwise = f", or {default}" if default else ""
+    parser.add_argument(
+        "--ring", metavar="RING", help=f"{rings} (default: what the program was compiled for{otherwise})"
+    )
+    add_weight_option(parser)
+
+
+def load_program(args: argparse.Namespace, default: str = "") -> tuple[Program, Ring]:
+    """The program and the ring that :func:`add_program_options` asks for."""
+    program = with_weights(load(args.program), args.weight)
+    name = args.ring or program.ring or default
+    if not name:
+        raise InputError(f"{args.program} was compiled for no ring in particular: give --ring")
+    return program, parse_ring(name)
+
+
+def add_weight_option(parser: argparse.ArgumentParser) -> None:
+    """``--weight``; :func:`with_weights` reads it."""
+    parser.add_argument(
+        "--weight", metavar="NAME=VALUE", action="append", default=[], help="set a named weight; repeatable"
+    )
+
+
+def with_weights(program: Program, given: Sequence[str]) -> Program:
+    """The program with the named weights that ``NAME=VALUE`` texts set."""
+    values: dict[str, Fraction] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"--weight: expected NAME=VALUE, found {text!r}")
+        if name in values:
+            raise InputError(f"--weight: {name!r} is given twice")
+        try:
+            values[name] = parse_number(value)
+        except InputError as error:
+            raise InputError(f"--weight {name}: {error}") from None
+    return program.with_weights(**values) if values else program
+
+
+def add_strict_option(parser: argparse.ArgumentParser) -> None:
+    """``--strict``, where fixed point may take something away."""
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit code 1 when weights became 0 or changed by more than 1 %%, rows wrapped or inputs were rounded",
+    )
+
+
 def add_core_options(parser: argparse.ArgumentParser) -> None:
     """The program, the ring and the threads, for all commands that make an image."""
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument(
-        "--ring", required=True, metavar="RING", help="modular:BITS, fixed:BITS.FRAC, prime:P or boolean"
-    )
+    add_program_options(parser, HARDWARE_RINGS)
     parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
 
 

@@ -9,14 +9,14 @@ from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.files import write_file
 from skinny.model.formula.formula import facts
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.storage import load
-from skinny.model.rings import parse_ring
+from skinny.model.program.units import Units
 from skinny.model.run.golden import trace
 from skinny.trace import COLOURS, draw_registers, expect_png, save_picture
 
 from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
+from .options import add_program_options, load_program
 
 __all__ = ["register"]
 
@@ -44,8 +44,7 @@ def register(commands: Any) -> None:
     )
     pictures = parser.add_subparsers(title="pictures", metavar="PICTURE", required=True, dest="picture")
     traced = add_command(pictures, "trace", draw_trace, "registers over time", DETAILS)
-    traced.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    traced.add_argument("--ring", required=True, metavar="RING", help="as for skinny run")
+    add_program_options(traced)
     traced.add_argument("--inputs", required=True, metavar="INPUTS", help="FILE.csv or x=1,y=2; the first row is drawn")
     lengths = add_command(pictures, "lengths", draw_lengths, "lengths against bounds", DETAILS)
     parallel = add_command(pictures, "parallel", draw_parallel, "speed and cost of several lanes", DETAILS)
@@ -70,9 +69,8 @@ def _save(figure: Any, args: argparse.Namespace) -> None:
 
 def draw_trace(args: argparse.Namespace) -> None:
     expect_png(args.output)
-    program = load(args.program)
-    ring = parse_ring(args.ring)
-    values = trace(program, ring, read_inputs(args.inputs, program.inputs, ring)[:1])[:, 0]
+    program, ring = load_program(args)
+    values = trace(program, ring, read_inputs(args.inputs, Units(program, ring)).elements[:1])[:, 0]
     figure = draw_registers(program, ring, values)
     _save(figure, args)
 

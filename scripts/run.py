@@ -5,23 +5,27 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-from skinny.model.program.storage import load
-from skinny.model.rings import parse_ring
-from skinny.model.run.golden import run
+from skinny.answers import watched_run
+from skinny.model.program.units import Units
+from skinny.model.rings import Array
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import add_command, note, print_json, print_table, readable, tell
 from .inputs import read_inputs, read_start
-from .options import add_inputs_option
+from .options import add_inputs_option, add_program_options, add_strict_option, load_program
 
-__all__ = ["add_run_options", "register"]
+__all__ = ["add_run_options", "print_results", "register", "result_columns"]
 
 DETAILS = """\
 A CSV file has a header with the names of the inputs, in any order, and a row for each inference. Numbers are decimals
-or fractions and are read exactly; one that is no element of the ring is an error.
+or fractions in your own units; a program with scales (see 'skinny info') applies them, to inputs and to results.
+
+A number that the ring has no element for is rounded to the nearest one in fixed point, and an error elsewhere, as is
+one out of range. Fixed point says on stderr, in one line, which weights became 0 or changed by more than 1 %, in how
+many rows a value wrapped that was read (sums may wrap and come out right), and how many input values were rounded;
+with --strict that is exit code 1.
 
 JSON keys: program, ring, batch, outputs (a list of values for each name; what is neither an integer nor a decimal is
-a text like "3/4").
+a text like "3/4"), precision (zero_weights, changed_weights, wrapped_rows, rounded_inputs).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -36,14 +40,9 @@ SHOWN = 20
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """The program, the ring and the inputs, as ``run`` and ``trace`` take them."""
-    parser.add_argument("program", metavar="PROGRAM", help="a .skn or .npz file")
-    parser.add_argument(
-        "--ring",
-        required=True,
-        metavar="RING",
-        help="modular:BITS, fixed:BITS.FRAC, prime:P, boolean, exact or real",
-    )
+    add_program_options(parser)
     add_inputs_option(parser)
+    add_strict_option(parser)
     parser.add_argument("--start", metavar="R0,R1,…", help="start vector instead of the program's")
 
 
@@ -52,23 +51,29 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    ring = parse_ring(args.ring)
-    program = load(args.program)
-    inputs = read_inputs(args.inputs, program.inputs, ring)
-    with np.errstate(all="ignore"):  # floats may overflow; inf says so
-        values = run(program, ring, inputs, read_start(args.start, program.width, ring)).outputs
-    names = [output.name for output in program.outputs]
+    program, ring = load_program(args)
+    units = Units(program, ring)
+    inputs = read_inputs(args.inputs, units)
+    values, precision = watched_run(program, ring, inputs, read_start(args.start, program.width, ring))
     if args.json:
-        columns = {
-            name: [readable(ring.decode(element), name) for element in column]
-            for name, column in zip(names, values.T, strict=True)
-        }
-        print_json({"program": args.program, "ring": ring.name, "batch": len(inputs), "outputs": columns})
-        return
+        answer = {"program": args.program, "ring": ring.name, "batch": len(values)}
+        print_json(answer | {"outputs": result_columns(units, values), "precision": precision.counts})
+    else:
+        print_results(units, values)
+    tell(precision, args.strict)
+
+
+def result_columns(units: Units, values: Array) -> dict[str, list[int | float | str]]:
+    """The results of each output as JSON can hold them, in the user's units."""
+    return {name: [readable(value, name) for value in column] for name, column in units.decode_columns(values).items()}
+
+
+def print_results(units: Units, values: Array) -> None:
+    """The first results as a table, in the user's units."""
     rows = [
-        (number, *(readable(ring.decode(element), name) for name, element in zip(names, row, strict=True)))
+        (number, *(readable(value, name) for name, value in units.decode_row(row).items()))
         for number, row in enumerate(values[:SHOWN], 1)
     ]
-    print_table(("row", *names), rows)
+    print_table(("row", *units.outputs), rows)
     if len(values) > SHOWN:
         note(f"{len(values) - SHOWN:,} more rows; --json gives all")

@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
-from skinny.answers import random_inputs, simulation
+from skinny.answers import losses, random_inputs, simulation
 from skinny.model.errors import CheckError
 from skinny.model.parallel.image import build_image
-from skinny.model.program.storage import load
-from skinny.model.rings import Array, parse_ring
+from skinny.model.program.units import Units
+from skinny.model.rings import Array
 from skinny.sim import SIMULATORS
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import add_command, note, print_json, tell
 from .inputs import read_inputs
-from .options import add_core_options, add_inputs_option, add_lanes_option, add_self_check_option, image_options
+from .options import (
+    add_core_options,
+    add_inputs_option,
+    add_lanes_option,
+    add_self_check_option,
+    add_strict_option,
+    image_options,
+    load_program,
+)
+from .run import print_results, result_columns
 
 if TYPE_CHECKING:
     from skinny.sim.check.stimulus import Stimulus
@@ -35,10 +44,14 @@ simulators: bulk (Verilator, whole batches, the default), verilator (cocotb look
 amaranth (Amaranth's simulator, taken where there is no C++ compiler). Builds are kept in $SKINNY_CACHE or the user's
 cache folder.
 
+Inputs and results are in your own units. --random draws from the box that the program was compiled for, or, if there is
+none, from all words: then it is not said how many rows wrapped.
+
 --lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
 
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
-first retirement to the last), results (a list of values for each name), simulator, seconds; divergence if not match;
+first retirement to the last), results (a list of values for each name), simulator, seconds, precision (as for skinny
+run); divergence if not match;
 largest_difference (from the sequential run, with --lanes in fixed point).
 
 example:
@@ -47,7 +60,6 @@ example:
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000 --lanes 2
   $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --simulator verilator --vcd cube.vcd
 """
-SHOWN = 20
 
 
 def register(commands: Any) -> None:
@@ -60,19 +72,18 @@ def register(commands: Any) -> None:
     given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
     parser.add_argument("--simulator", choices=SIMULATORS, help="what simulates the core (default: bulk)")
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
+    add_strict_option(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands need neither Amaranth nor cocotb.
     from skinny.sim.simulators.choose import choose
 
-    ring = parse_ring(args.ring)
-    program = load(args.program)
+    program, ring = load_program(args)
+    units = Units(program, ring)
     image = build_image(program, ring, image_options(args, "lanes", "self_check"))
-    if args.random is None:
-        elements = read_inputs(args.inputs, program.inputs, ring)
-    else:
-        elements = random_inputs(args.random, len(program.inputs), ring)
+    inputs = read_inputs(args.inputs, units) if args.random is None else random_inputs(args.random, program, ring)
+    precision = losses(program, ring, inputs, drawn=args.random is not None)
     simulator, remark = choose(args.simulator, args.vcd is not None)
     if remark:
         note(remark)
@@ -87,7 +98,7 @@ def execute(args: argparse.Namespace) -> None:
                     progress.update(task, description=f"{simulator}: running", completed=number, total=len(stimuli))
                     yield stimulus
 
-            found, figures = simulation(image, elements, simulator, args.vcd, watched)
+            found, figures = simulation(image, inputs.elements, simulator, args.vcd, watched)
     except CheckError as error:
         difference = error
     seconds = perf_counter() - before
@@ -95,25 +106,15 @@ def execute(args: argparse.Namespace) -> None:
         if args.json:
             print_json({"match": False, "divergence": str(difference), "simulator": simulator, "seconds": seconds})
         raise difference
-    answer = figures | {"simulator": simulator, "seconds": seconds}
-    _report(args, [output.name for output in program.outputs], ring, found, answer)
+    _report(args, units, found, figures | {"simulator": simulator, "seconds": seconds, "precision": precision.counts})
+    tell(precision, args.strict)
 
 
-def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array, answer: dict[str, Any]) -> None:
+def _report(args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any]) -> None:
     if args.json:
-        results = {
-            name: [readable(ring.decode(element), name) for element in column]
-            for name, column in zip(names, found.T, strict=True)
-        }
-        print_json(answer | {"results": results})
+        print_json(answer | {"results": result_columns(units, found)})
         return
-    rows = [
-        (number, *(readable(ring.decode(element), name) for name, element in zip(names, row, strict=True)))
-        for number, row in enumerate(found[:SHOWN], 1)
-    ]
-    print_table(("row", *names), rows)
-    if len(found) > SHOWN:
-        note(f"{len(found) - SHOWN:,} more rows; --json gives all")
+    print_results(units, found)
     print(
         f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "

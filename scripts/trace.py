@@ -7,25 +7,30 @@ import sys
 from typing import Any
 
 import numpy as np
+from skinny.answers import watched_run
 from skinny.model.errors import InputError
-from skinny.model.program.storage import load
 from skinny.model.program.text import instruction_texts, scalar_texts
-from skinny.model.rings import Array, Ring, parse_ring
+from skinny.model.program.units import Units
+from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import trace
 from skinny.model.run.vcd import write_vcd
 from skinny.trace import trace_lines
+from skinny.values import printable
 
-from .common import add_command, note, print_json, readable
+from .common import add_command, note, print_json, readable, tell
 from .inputs import read_inputs, read_start
+from .options import load_program
 from .run import add_run_options
 
 __all__ = ["register"]
 
 DETAILS = """\
 A line for each instruction with the registers after it; * marks the register that was written. Outputs are sent from
-the registers shown. With --vcd the trace goes to a waveform file instead, one time step for each instruction.
+the registers shown. With --vcd the trace goes to a waveform file instead, one time step for each instruction. Where the
+program has scales, registers are as the core holds them, and outputs are in your own units.
 
-JSON keys: program, ring, row, instructions, registers (the start, then after each instruction), outputs, and vcd.
+JSON keys: program, ring, row, instructions, registers (the start, then after each instruction), outputs, vcd, and
+precision (as for skinny run).
 
 example:
   $ skinny compile 'y = a*b' -o product.skn
@@ -46,18 +51,21 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    ring = parse_ring(args.ring)
-    program = load(args.program)
-    inputs = read_inputs(args.inputs, program.inputs, ring)
+    program, ring = load_program(args)
+    units = Units(program, ring)
+    given = read_inputs(args.inputs, units)
     start = read_start(args.start, program.width, ring)
-    if not 1 <= args.row <= len(inputs):
-        raise InputError(f"--row must be 1 to {len(inputs)}, not {args.row}")
-    inputs = inputs[args.row - 1 : args.row]
+    if not 1 <= args.row <= len(given.elements):
+        raise InputError(f"--row must be 1 to {len(given.elements)}, not {args.row}")
+    row = given.row(args.row - 1)
+    sent, precision = watched_run(program, ring, row, start)
+    inputs = row.elements
     with np.errstate(all="ignore"):  # floats may overflow; inf says so
         if not (args.json or args.vcd):
             bold = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
             for line in trace_lines(program, ring, inputs, start, bold):
                 print(line)
+            tell(precision, args.strict)
             return
         registers = trace(program, ring, inputs, start)[:, 0]
     if args.vcd:
@@ -70,12 +78,14 @@ def execute(args: argparse.Namespace) -> None:
                 "row": args.row,
                 "instructions": instruction_texts(program, scalar_texts(program), 0, len(program)),
                 "registers": [_readable_row(ring, row) for row in registers],
-                "outputs": {o.name: _readable_row(ring, registers[o.at])[o.register] for o in program.outputs},
+                "outputs": printable(units.decode_row(sent[0])),
                 "vcd": args.vcd,
+                "precision": precision.counts,
             }
         )
     else:
         note(f"{args.vcd}: {len(program):,} steps of {program.width} registers")
+    tell(precision, args.strict)
 
 
 def _readable_row(ring: Ring, registers: Array) -> list[int | float | str]:

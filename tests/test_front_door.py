@@ -203,6 +203,51 @@ def test_the_commands_and_python_agree(program, tmp_path, capsys):
     assert ran["outputs"]["y"] == [program.run([0.5, 3, 0.25], "fixed:16.8")]
 
 
+def test_programs_with_scales_speak_the_users_units(scaled):
+    assert scaled.run({"v": [0, 1000, 3000], "t": [1, -1, 0.25]}) == pytest.approx([0, -1000, 750], abs=0.13)
+    assert scaled.run([1000, 0.5], "exact") == 500
+    assert scaled.run([1000, 0.5], "real") == 500
+    assert scaled.trace([1000, 0.5]).outputs == {"y": 500}
+    told = scaled.explain([1000, 0.5], [1000, 1], "exact")
+    assert (told["inputs"]["b"], told["outputs"]["y"]["b"]) == ({"v": 1000, "t": 1}, 1000)
+    assert told["outputs"]["y"]["shares"] == {"v": 0, "t": 500}
+    with pytest.raises(InputError, match=r"inputs, column 'v': 4096 does not fit fixed:16\.14 times 2\^11"):
+        scaled.run([4096, 0])
+    with pytest.raises(InputError, match="the program has scales"):
+        scaled.verilog("out", "modular:16")
+
+
+@pytest.fixture
+def scaled(tmp_path):
+    """y = v·t, for v up to 4095 and t from -1 to 1, in fixed:16.14."""
+    text = "skinny 1\nwidth 3\nring fixed:16.14\ninputs v t\nscale v = 11\nbox v = 0:4095\nbox t = -1:1\n"
+    (tmp_path / "scaled.skn").write_text(text + "R2 += v*R1\nR0 += t*R2\nemit y = R0 scale 11\nend\n")
+    return skinny.load(tmp_path / "scaled.skn")
+
+
+def test_what_fixed_point_takes_away_is_a_warning(program):
+    with pytest.warns(skinny.PrecisionWarning, match=r"^fixed:16\.8: 1 input value rounded$") as caught:
+        program.run([0.1, 0, 0], "fixed:16.8")
+    assert caught[0].filename == __file__
+    with pytest.warns(skinny.PrecisionWarning, match="1 of 2 rows wrapped"):
+        program.run([[100, 100, 100], [0, 0, 0]], "fixed:16.8")
+    with pytest.warns(skinny.PrecisionWarning, match="1 of 1 row wrapped"):
+        program.trace([100, 100, 100], "fixed:16.8")
+    with pytest.warns(skinny.PrecisionWarning, match="1 weight became 0"):
+        assert skinny.compile("0.001*x").run([1], "fixed:16.8") == 0
+
+
+def test_named_weights_are_set_without_compiling():
+    e, i = skinny.variables("e i")
+    program = skinny.compile({"u": skinny.weight("kp", 0.5, 0, 2) * e + skinny.weight("ki", 0.25, 0, 1) * i})
+    assert program.named_weights == {"kp": 0.5, "ki": 0.25}
+    assert program.run([2, 4]) == 2
+    assert program.with_weights(kp=1.5).run([2, 4]) == 4
+    assert program.with_weights(kp=1.5).with_weights(ki=0).named_weights == {"kp": 1.5, "ki": 0}
+    with pytest.raises(InputError, match="weight kp: 3 is outside its range 0:2"):
+        program.with_weights(kp=3)
+
+
 FIXED = "fixed:16.8"
 #: What is called, and what the message says.
 BAD = [
@@ -262,7 +307,8 @@ BAD = [
     (lambda p: p.run({"a": np.zeros((2, 2)), "b": [1, 2], "c": [1, 2]}), "inputs, column 'a'"),
     (lambda p: p.run(Frame({"a": [1], "b": [2]})), "inputs: the input 'c' is missing"),
     (lambda p: p.run([1, 2, 3], "float"), "unknown ring 'float': expected modular:BITS"),
-    (lambda p: p.run([1, 2, 3], None), "the ring must be a name such as 'fixed:16.8', not None"),
+    (lambda p: p.simulate([1, 2, 3]), "the program was compiled for no ring in particular: give a ring"),
+    (lambda p: p.bound(FIXED), "the program was compiled for no box in particular: give a box"),
     (lambda p: p.run([1, 2, 3], 16), "the ring must be a name such as 'fixed:16.8', not 16"),
     (lambda p: p.run([1, 2, 3], "fixed:64.8"), "the bits of a fixed-point format must be 2 to 32, not 64"),
     (lambda p: p.run([1, 2, 3], start=[0, 1]), "start must have 3 values, not 2"),
@@ -290,7 +336,6 @@ BAD = [
     (lambda p: p.save("missing/p.skn"), "missing/p.skn: cannot be written"),
     (lambda p: skinny.load("missing.skn"), "missing.skn: cannot be read"),
     (lambda p: skinny.load(None), "the path must be the name of a file or folder, not None"),
-    (lambda p: p.simulate([1, 2, 3]), "the ring must be a name such as 'fixed:16.8', not None"),
     (lambda p: p.simulate([1, 2, 3], "exact"), "there is no hardware for the ring exact"),
     (lambda p: p.simulate([1, 2, 3], FIXED, threads=99), "the number of threads must be 1 to 16, not 99"),
     (lambda p: p.simulate([1, 2, 3], FIXED, threads="4"), "the number of threads must be a whole number, not '4'"),
@@ -319,3 +364,11 @@ def test_bad_arguments_end_in_one_line(program, tmp_path, monkeypatch, number):
     assert message in str(caught.value)
     assert "\n" not in str(caught.value).partition(" at line ")[0]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_bounds_are_in_the_users_units(scaled):
+    """y = v·t: the one product that is rounded is off by half a step of 2^-14, which counts times 2^11."""
+    told = scaled.bound()
+    assert told["safe"]
+    assert told["errors"]["y"] == pytest.approx(2**-4, rel=1e-6)
+    assert not scaled.bound(error=0.01)["reached"]

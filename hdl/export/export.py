@@ -177,6 +177,15 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
             {"name": output.name, "scale": output.scale, "approximation": str(output.approximation)}
             for output in program.outputs
         ],
+        "named_weights": [
+            {
+                "name": weight.name,
+                **{name: str(value) for name, value in zip(("value", "low", "high"), weight[1:4], strict=True)},
+                "words": [{"space": int(Space.WEIGHTS), "address": k, "factor": str(f)} for k, f in weight.words],
+            }
+            for weight in program.named
+        ],
+        "setting": "a named weight is set by writing the word of factor * value to each of its addresses at load",
     }
 
 

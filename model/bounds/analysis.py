@@ -83,6 +83,10 @@ class Analysis:
         self.box = encoded_box(program, ring, box)
         self.weights: list[int] = program.quantise(ring).tolist()
         self.start = [encoded("start vector", ring, value) for value in program.start]
+        for weight in program.named:
+            for _, factor in weight.words:
+                for end in (weight.low, weight.high):
+                    encoded(f"the range of weight {weight.name}", ring, factor * end)
         length = max(1, len(program))
         self.limit = max(_LEAST_TERMS, _WORK // length)
         self.settled = min(self.limit // 2, max(_LEAST_RECURRING, _RECURRING_WORK // length**3))
@@ -255,7 +259,7 @@ class Analysis:
 
     def bits_needed(self) -> int:
         """The fewest bits that hold what is given and what is read; a number above 32 means that 32 are not enough."""
-        given = [end for ends in self.box for end in ends] + self.weights + self.start
+        given = [end for ends in (*self.box, *self.scalars.named.values()) for end in ends] + self.weights + self.start
         widest = max((max(raw, ~raw).bit_length() + 1 for raw in given), default=2)
         bits = max(2, self.frac + 1, widest)
         while bits <= MOST_BITS and self.first_overflow(bits) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import frexp
+from math import floor, frexp
 from typing import NamedTuple
 
 from skinny.model.program.program import Form, Input, Linear, Program, Weight
@@ -53,6 +53,10 @@ class Scalars:
 
     ``box`` and ``weights`` are raw words with ``frac`` fraction bits. A scalar of more than ``limit`` terms is
     collapsed into one variable. ``known`` holds the scalars that were asked for, by the number of their form.
+
+    A word that comes from a named weight may be any of ``named``, its least and its greatest raw value. Like an input,
+    it is taken to be on the grid: its rounding is no error. What it makes of an input is the input times the middle of
+    its range, and the rest is a variable of its own.
     """
 
     def __init__(
@@ -69,7 +73,14 @@ class Scalars:
         self.algebra, self.limit = algebra, limit
         self.known: dict[int, Scalar] = {}
         self._input_variables = [algebra.variable() for _ in program.inputs]
-        self._term_noises: dict[tuple[int, int], int] = {}
+        self._term_noises: dict[tuple[int, bool, int], int] = {}
+        ranges = program.weight_ranges()
+        self.named = {
+            k: (_nearest(ranges[k][0], frac), _nearest(ranges[k][1], frac))
+            for weight in program.named
+            for k, _ in weight.words
+        }
+        self._named_variables: dict[tuple[int, int], int] = {}
 
     def scalar(self, number: int) -> Scalar:
         """The scalar of form ``number``."""
@@ -92,8 +103,22 @@ class Scalars:
         zeros = MANY_ZEROS
 
         def add(variable: int, factor: Fraction, k: int) -> None:
+            if k in self.named:
+                least, most = self.named[k]
+                exact[variable] = exact.get(variable, 0) + self.unit * (least + most) / 2 * factor
+                return
             exact[variable] = exact.get(variable, 0) + weights[k] * factor
             change[variable] = change.get(variable, 0) + (self.weights[k] * self.unit - weights[k]) * factor
+
+        def tune(k: int, u: int, size: Fraction) -> None:
+            """The part of a named weight beside the middle of its range, times input ``u`` (-1: one) of at most
+            ``size``."""
+            least, most = self.named.get(k, (0, 0))
+            if least < most:
+                if (k, u) not in self._named_variables:
+                    self._named_variables[k, u] = self.algebra.variable()
+                variable = self._named_variables[k, u]
+                exact[variable] = exact.get(variable, 0) + self.unit * (most - least) / 2 * size
 
         match form:
             case Input(u):
@@ -102,27 +127,35 @@ class Scalars:
                 zeros = _trailing_zeros(low) if low == high else 0
             case Weight(k):
                 add(0, Fraction(1), k)
-                zeros = _trailing_zeros(self.weights[k])
+                tune(k, -1, Fraction(1))
+                zeros = self._zeros(k)
             case Linear(terms, bias):
                 if bias is not None:
                     add(0, Fraction(1), bias)
-                    zeros = _trailing_zeros(self.weights[bias])
+                    tune(bias, -1, Fraction(1))
+                    zeros = self._zeros(bias)
                 for k, u in terms:
                     low, high = self.box[u]
                     add(0, self.unit * (low + high) / 2, k)
                     add(self._input_variables[u], self.unit * (high - low) / 2, k)
-                    spare = _trailing_zeros(self.weights[k]) - self.frac
+                    tune(k, u, self.unit * max(abs(low), abs(high)))
+                    spare = self._zeros(k) - self.frac
                     if low == high:
                         spare += _trailing_zeros(low)
                     zeros = min(zeros, max(0, spare))
                     if spare < 0:
                         # This rounding is equal in every use of the weight with the input: one noise for all forms.
-                        key = (self.weights[k], u)
+                        key = (k, True, u) if k in self.named else (self.weights[k], False, u)
                         if key not in self._term_noises:
                             self._term_noises[key] = self.algebra.noise()
                         noise = self._term_noises[key]
                         rounded[noise] = rounded.get(noise, 0.0) + half_ulp
         return self._enclosed(exact, change, rounded, zeros)
+
+    def _zeros(self, k: int) -> int:
+        """The number of zero bits that the word of weight ``k`` is certain to end with."""
+        least, most = self.named.get(k, (self.weights[k], self.weights[k]))
+        return _trailing_zeros(least) if least == most else 0
 
     def _enclosed(
         self, exact: dict[int, Fraction], change: dict[int, Fraction], rounded: dict[int, float], zeros: int
@@ -145,6 +178,11 @@ class Scalars:
             changes, noise = [(self.algebra.noise(), 0, change_size)], change_size
         size = max(sum(abs(c) for _, c in terms), sum(abs(c) for _, c in used)) * (1 + UNIT) + slop
         return Scalar(terms, used, size, slop, changes, change_size, noise, low, high, zeros, rational)
+
+
+def _nearest(value: Fraction, frac: int) -> int:
+    """The raw word of ``value``."""
+    return floor(value * (1 << frac) + Fraction(1, 2))
 
 
 def _trailing_zeros(raw: int) -> int:

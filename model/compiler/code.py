@@ -27,7 +27,7 @@ from skinny.model.program.program import (
     attention_steps,
 )
 
-from .polynomial import Coefficient
+from .polynomial import Coefficient, Fused
 
 __all__ = ["Affine", "Code", "FormTable", "Instruction", "Row", "Scalar", "Scalars", "affine_scalar", "form_size"]
 
@@ -76,7 +76,10 @@ def form_size(form: Affine) -> int:
 
 def is_simple(form: Affine) -> bool:
     """Whether an instruction can use the form as it is: one input or one constant."""
-    return form_size(form) == 1 and (not form.terms or abs(form.terms[0][1]) == 1)
+    if form_size(form) != 1 or not form.terms:
+        return form_size(form) == 1
+    ((atom, coefficient),) = form.terms
+    return abs(coefficient) == 1 and not isinstance(atom, Fused)
 
 
 def affine_scalar(form: Affine) -> tuple[int, Scalar]:
@@ -86,11 +89,10 @@ def affine_scalar(form: Affine) -> tuple[int, Scalar]:
 
 
 class FormTable:
-    """The weights and forms of a program, numbered in order of first use."""
+    """The weights that forms use, numbered in order of first use."""
 
     def __init__(self) -> None:
         self.weights: dict[Fraction, int] = {}
-        self.forms: dict[Form, int] = {}
 
     def form(self, scalar: Scalar) -> Form:
         """The scalar as a form over the weights of this table."""
@@ -98,10 +100,6 @@ class FormTable:
             bias = self._weight(scalar.bias) if scalar.bias else None
             return Linear(tuple((self._weight(c), u) for u, c in scalar.terms), bias)
         return Input(scalar.terms[0][0]) if scalar.terms else Weight(self._weight(scalar.bias))
-
-    def number(self, scalar: Scalar) -> int:
-        """The number of the scalar's form."""
-        return self.forms.setdefault(self.form(scalar), len(self.forms))
 
     def _weight(self, value: Coefficient) -> int:
         return self.weights.setdefault(Fraction(value), len(self.weights))

@@ -7,7 +7,7 @@ are those that keep values small: linear forms with the scale that the user gave
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -58,12 +58,12 @@ class Tried(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The chosen program: drafts and codes of its outputs, the order of its inputs, its fraction bits, its scales, the
+    """The chosen program: drafts and codes of its outputs, the table of their atoms, its fraction bits, its scales, the
     proven errors in the user's units; and the programs that were tried."""
 
     drafts: dict[str, Draft]
     codes: dict[str, Code]
-    inputs: list[str]
+    table: Table
     frac: int
     scales: Scaling
     errors: dict[str, float]
@@ -81,8 +81,12 @@ def exponent(size: Fraction) -> int:
 
 def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
     """The scales with which inputs, and outputs as far as sample points tell, lie between -1 and 1."""
-    names = list(box)
-    points = sample_points([box[name] for name in names])
+    ranges = dict(box)
+    tunable = {node.value.name: node.value for node in postorder(*outputs.values()) if node.kind == "weight"}
+    ranges |= {name: (weight.low, weight.high) for name, weight in tunable.items()}
+    outputs = _with_inputs(outputs, {name: Formula("variable", value=name) for name in tunable})
+    names = list(ranges)
+    points = sample_points([ranges[name] for name in names])
     values = {name: points[u] for u, name in enumerate(names)} or {"": np.zeros(1)}
     sizes = {
         name: float(np.abs(evaluate(formula, values, Real())).max(initial=0.0)) for name, formula in outputs.items()
@@ -105,11 +109,11 @@ def _power(e: int) -> Formula:
 
 
 def _with_inputs(outputs: Mapping[str, Formula], inputs: Mapping[str, Formula]) -> dict[str, Formula]:
-    """The formulas with others in place of their inputs."""
+    """The formulas with others in place of their inputs and named weights."""
     made: dict[int, Formula] = {}
     for node in postorder(*outputs.values()):
-        if node.kind == "variable":
-            made[id(node)] = inputs.get(node.value, node)
+        if node.kind in ("variable", "weight"):
+            made[id(node)] = inputs.get(node.value if node.kind == "variable" else node.value.name, node)
         elif node.args:
             made[id(node)] = Formula(node.kind, tuple(made[id(arg)] for arg in node.args), node.value)
         else:
@@ -147,14 +151,14 @@ def _fit(
     scales: Scaling,
 ) -> Fixed:
     """The same for formulas that are scaled already."""
-    table, polynomials = normalise(outputs, operations(*outputs.values()))
+    table, polynomials = normalise(outputs, operations(*outputs.values()), attention=goal.attention)
     ends = {name: tuple(end / Fraction(2) ** e for end in precision.box[name]) for name, e in scales.inputs.items()}
-    box = tuple((ends[name][0], ends[name][1]) for name in table.names)
+    box = tuple((ends[name][0], ends[name][1]) for name in table.names[: table.inputs])
     units = {name: 2.0**e for name, e in scales.outputs.items()}
-    options, histories = _options(outputs, table, polynomials, replace(goal, box=box))
+    options, histories = _options(outputs, table, polynomials, replace(goal, box=_atom_box(table, box)))
 
     def proof(name: str, option: Option, frac: int) -> Proof:
-        program = lower({name: option.code}, table.names, goal.contract, given)
+        program = lower({name: option.code}, table, goal.contract, given)
         try:
             analysis = Analysis(program, FixedPoint(MOST_BITS, frac), box)
         except InputError:
@@ -169,13 +173,22 @@ def _fit(
     return Fixed(
         drafts={name: option.draft for name, option in choice.options.items()},
         codes={name: option.code for name, option in choice.options.items()},
-        inputs=table.names,
+        table=table,
         frac=choice.frac,
         scales=scales,
         errors={name: proof.error for name, proof in choice.proofs.items()},
         histories=histories,
         tried=_tried(judge, choice),
     )
+
+
+def _atom_box(table: Table, inputs: Sequence[Ends]) -> tuple[Ends, ...]:
+    """The ranges of all variables: inputs, named weights, and products of these."""
+    box = [*inputs, *((weight.low, weight.high) for weight in table.weights)]
+    for weight, u in table.fused:
+        corners = [one * other for one in box[weight] for other in box[u]]
+        box.append((min(corners), max(corners)))
+    return tuple(box)
 
 
 def _tried(judge: Judge, choice: Choice) -> list[Tried]:
@@ -207,6 +220,8 @@ def _options(
     """The options of each output, and the history of the drafts for the shortest program."""
     assert goal.box is not None
     points = sample_points(goal.box)
+    for (weight, u), atom in table.fused.items():
+        points[atom] = points[weight] * points[u]
     found: dict[str, dict[tuple[Instruction, ...], Option]] = {name: {} for name in outputs}
     histories: dict[str, History] = {}
     # What makes short programs shorter takes long, so it is done for the shapes of the shortest program only.
@@ -214,13 +229,13 @@ def _options(
     variants = [(table, polynomials, goal)]
     if goal.attention:
         variants += [
-            (*normalise(formulas, operations(*formulas.values()), keep_forms=True), quick)
-            for formulas in (outputs, _boxed(outputs, dict(zip(table.names, goal.box, strict=True))))
+            (*normalise(formulas, operations(*formulas.values()), keep_forms=True, fused=table.fused), quick)
+            for formulas in (outputs, _boxed(outputs, dict(zip(table.names[: table.inputs], goal.box, strict=False))))
         ]
     seen: list[tuple[list[Polynomial], Mapping[str, Polynomial]]] = []
     for variant, polynomials, wishes in variants:
-        assert variant.names == table.names
-        if (variant.sums, polynomials) in seen:
+        # Another way of writing may fuse other weights and inputs; then its atoms are not those of the table.
+        if variant.names != table.names or (variant.sums, polynomials) in seen:
             continue
         seen.append((list(variant.sums), polynomials))
         for name, polynomial in polynomials.items():

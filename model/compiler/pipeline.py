@@ -27,6 +27,7 @@ from .fixed import Tried, fit
 from .goal import PASSES, Goal, Precision
 from .lower import lower
 from .normalise import normalise
+from .polynomial import Table
 from .prove import WrongOutputError, prove
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     """The pipeline, from formulas to the shortest program."""
     written = operations(*outputs.values())
     given = _given_constants(written)
-    table, polynomials = normalise(outputs, written)
+    table, polynomials = normalise(outputs, written, attention=goal.attention)
     chosen: dict[str, Draft] = {}
     histories: dict[str, History] = {}
     for name, polynomial in polynomials.items():
@@ -99,8 +100,8 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
         drafts, histories[name] = drafts_of(name, polynomial, table, goal, before)
         chosen[name] = drafts[0]
     codes = {name: draft.code for name, draft in chosen.items()}
-    program = lower(codes, table.names, goal.contract, given)
-    return _proven(program, outputs, written, chosen, histories)
+    program = lower(codes, table, goal.contract, given)
+    return _proven(program, outputs, written, table, chosen, histories)
 
 
 def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision) -> Compilation:
@@ -140,18 +141,18 @@ def _compile_polynomials(
     if precision.error is not None:
         limits = {name: float(precision.error - error) for name, error in spent.items()}
     fixed = fit(outputs, goal, precision, given, limits)
-    program = lower(fixed.codes, fixed.inputs, goal.contract, given)
+    program = lower(fixed.codes, fixed.table, goal.contract, given)
     program = replace(
         program,
         ring=f"fixed:{precision.bits}.{fixed.frac}",
-        box=tuple(precision.box[name] for name in fixed.inputs),
-        input_scales=tuple(fixed.scales.inputs[name] for name in fixed.inputs),
+        box=tuple(precision.box[name] for name in program.inputs),
+        input_scales=tuple(fixed.scales.inputs[name] for name in program.inputs),
         outputs=tuple(
             output._replace(scale=fixed.scales.outputs[output.name], approximation=spent[output.name])
             for output in program.outputs
         ),
     )
-    compiled = _proven(program, outputs, written, fixed.drafts, fixed.histories)
+    compiled = _proven(program, outputs, written, fixed.table, fixed.drafts, fixed.histories)
     return replace(
         compiled,
         errors={name: error + float(spent[name]) for name, error in fixed.errors.items()},
@@ -164,6 +165,7 @@ def _proven(
     program: Program,
     outputs: Mapping[str, Formula],
     written: Operations,
+    table: Table,
     chosen: Mapping[str, Draft],
     histories: Mapping[str, History],
 ) -> Compilation:
@@ -171,7 +173,7 @@ def _proven(
     try:
         checked = prove(program, outputs, written)
     except WrongOutputError as error:
-        step = _first_wrong_step(program, chosen[error.output], error.output, outputs[error.output])
+        step = _first_wrong_step(program, table, error.output, chosen[error.output], outputs[error.output])
         raise CheckError(f"{error}, first after the step {step}") from None
     steps: dict[str, list[int]] = {}
     for name, draft in chosen.items():
@@ -199,12 +201,12 @@ def _given_constants(written: Operations) -> frozenset[Fraction]:
     return given
 
 
-def _first_wrong_step(program: Program, draft: Draft, name: str, formula: Formula) -> str:
+def _first_wrong_step(program: Program, table: Table, name: str, draft: Draft, formula: Formula) -> str:
     """The step that made the code of output ``name`` wrong. Code that was wrong when it was emitted is laid to the pass
     that found its shape."""
     (output,) = (output for output in program.outputs if output.name == name)
     for step, code in draft.history:
-        single = lower({name: code}, program.inputs, program.contract, frozenset())
+        single = lower({name: code}, table, program.contract, frozenset())
         single = replace(
             single,
             input_scales=program.input_scales,

@@ -1,24 +1,42 @@
 """The compiler's view of a formula: sums of monomials over atoms.
 
-An *atom* is a variable (its input index) or a sum that stays unexpanded inside a product (an index from
-``len(names)`` on). A *polynomial* maps monomials to coefficients; a monomial is a sorted tuple of
-``(atom, exponent)``; the empty monomial carries the constant. Equal sums are one atom, so a formula is a graph
-here, and an atom's parts always have smaller numbers than itself: bottom-up loops need no recursion.
+An *atom* is a variable or a sum that stays unexpanded inside a product (an index from ``len(names)`` on). Variables are
+the inputs, then the named weights, then products of a named weight and an input, which the accumulator makes in one
+step, so that the compiler may take them for inputs of their own. A *polynomial* maps monomials to coefficients; a
+monomial is a sorted tuple of ``(atom, exponent)``; the empty monomial carries the constant. Equal sums are one atom, so
+a formula is a graph here, and an atom's parts always have smaller numbers than itself: bottom-up loops need no
+recursion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd
 
 from skinny.model.limits import MOST_BITS, MOST_DIGITS, DigitsError, check_digits
+from skinny.model.named_weight import NamedWeight
 
-__all__ = ["Coefficient", "Monomial", "Polynomial", "Table", "add_into", "magnitude", "plain", "raised", "times"]
+__all__ = [
+    "Coefficient",
+    "Fused",
+    "Monomial",
+    "Polynomial",
+    "Table",
+    "add_into",
+    "magnitude",
+    "plain",
+    "raised",
+    "times",
+]
 
 Coefficient = int | Fraction
 Monomial = tuple[tuple[int, int], ...]
 Polynomial = dict[Monomial, Coefficient]
+
+
+class Fused(int):
+    """The number of an atom that is a named weight times an input: unlike an input, it needs the accumulator."""
 
 
 def plain(value: Coefficient) -> Coefficient:
@@ -64,10 +82,27 @@ class Table:
     ``denominator`` is the product of the denominators the formula was written with: constants that the compiler makes
     may divide by its prime factors and by nothing else, so that a formula over the integers stays one. Those that would
     make it too long are left out.
+
+    The first ``inputs`` of the names are inputs, then come the ``weights``, then ``fused``, pairs of a named weight and
+    an input, both by number.
     """
 
-    def __init__(self, names: Iterable[str], denominator: int = 1) -> None:
-        self.names = list(names)
+    def __init__(
+        self,
+        names: Iterable[str],
+        denominator: int = 1,
+        weights: Sequence[NamedWeight] = (),
+        fused: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        own = list(names)
+        self.inputs = len(own)
+        self.weights = list(weights)
+        self.names = own + [weight.name for weight in weights]
+        self.names += [f"{self.names[weight]}*{self.names[u]}" for weight, u in fused]
+        first = len(own) + len(weights)
+        #: The atom of each pair; pairs that are wanted but have none yet go to ``missing``.
+        self.fused = {pair: Fused(first + number) for number, pair in enumerate(fused)}
+        self.missing: dict[tuple[int, int], None] = {}
         self.sums: list[Polynomial] = []
         self.denominator = denominator
         self._known: dict[frozenset[tuple[Monomial, Coefficient]], int] = {}
@@ -79,6 +114,24 @@ class Table:
         if found is None:
             found = self._known[key] = len(self.names) + len(self.sums)
             self.sums.append(polynomial)
+        return found
+
+    @property
+    def variables(self) -> list[int]:
+        """The atoms of the names."""
+        return [*range(len(self.names) - len(self.fused)), *self.fused.values()]
+
+    def is_input(self, atom: int) -> bool:
+        return atom < self.inputs
+
+    def is_weight(self, atom: int) -> bool:
+        return self.inputs <= atom < self.inputs + len(self.weights)
+
+    def fuse(self, weight: int, u: int) -> int | None:
+        """The atom of a named weight times an input, or None where there is none; then it is wanted for next time."""
+        found = self.fused.get((weight, u))
+        if found is None:
+            self.missing[weight, u] = None
         return found
 
     def atoms_inside(self, polynomial: Polynomial) -> set[int]:

@@ -2,7 +2,8 @@
 
 Precondition: a program and the formulas of its outputs. Postcondition: none, or :exc:`CheckError`. The formula is
 evaluated as it was written and the program instruction by instruction, at fresh random points mod 2^61 - 1: a wrong
-program passes one point with probability at most ``length / 2^61``. An in-place program is run from every unit vector
+program passes one point with probability at most ``length / 2^61``. Named weights are variables here: the
+program is right for all of their values. An in-place program is run from every unit vector
 and must change exactly one entry. Cost: linear, :data:`POINTS` times.
 """
 
@@ -15,7 +16,8 @@ from fractions import Fraction
 from skinny.model.errors import CheckError
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.limits import check, checked
-from skinny.model.program.modular import PRIME, form_residues, program_forms, random_point, residue, travel
+from skinny.model.named_weight import NamedWeight
+from skinny.model.program.modular import PRIME, Number, form_residues, program_forms, random_point, residue, travel
 from skinny.model.program.program import Columns, Program
 
 __all__ = ["POINTS", "WrongOutputError", "prove"]
@@ -39,9 +41,12 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
     chance = random.SystemRandom()
     for _ in range(POINTS):
         point = random_point(chance, len(program.inputs))
+        settings = dict(zip(program.named, random_point(chance, len(program.named)), strict=True))
         scaled = (x * residue(Fraction(2) ** e) % PRIME for x, e in zip(point, program.input_scales, strict=True))
-        wanted = _formula_values(outputs, operations, dict(zip(program.inputs, scaled, strict=True)))
-        scalars = form_residues(program_forms(program), point)
+        values = dict(zip(program.inputs, scaled, strict=True))
+        values |= {weight.name: value for weight, value in settings.items()}
+        wanted = _formula_values(outputs, operations, values)
+        scalars = form_residues(program_forms(program, _weights(program, settings)), point)
         for part in program.parts():
             (output,) = part.outputs
             value = wanted[output.name] * residue(Fraction(2) ** -output.scale) % PRIME
@@ -58,6 +63,15 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
                     raise WrongOutputError(output.name, "is not computed in place")
     how = "in place, from every unit vector" if program.contract == "in-place" else "from the start vector"
     return f"at {POINTS} random points mod 2^61-1, {how}"
+
+
+def _weights(program: Program, settings: Mapping[NamedWeight, int]) -> list[Number]:
+    """The weights of the program when named ones have the residues ``settings``."""
+    out: list[Number] = list(program.weights)
+    for weight, value in settings.items():
+        for k, factor in weight.words:
+            out[k] = residue(factor) * value % PRIME
+    return out
 
 
 def _run(code: Columns, scalars: list[int], registers: list[int]) -> list[int]:
@@ -83,6 +97,8 @@ def _formula_values(outputs: Mapping[str, Formula], operations: Operations, poin
                 value = sum(known[id(arg)] for arg in args) % PRIME
             case "variable":
                 value = point[node.value]
+            case "weight":
+                value = point[node.value.name]
             case "constant":
                 value = residue(node.value)
             case _:

@@ -15,7 +15,7 @@ from skinny.model.limits import check
 from .code import Affine, form_size
 from .contracts import Best, Expression, Leaf, Pair, Sum, Telescope, TextbookPair, product_costs
 from .passes.associate import associate
-from .polynomial import Coefficient, Monomial, Polynomial, Table, magnitude
+from .polynomial import Coefficient, Fused, Monomial, Polynomial, Table, magnitude
 
 __all__ = ["Shaper", "least_cost"]
 
@@ -54,7 +54,7 @@ class Shaper:
         self.telescope = telescope
         self.search = search and contracts
         self.pair = Pair if contracts else TextbookPair
-        self.variables = [Leaf(Affine(((u, 1),))) for u in range(len(table.names))]
+        self.variables = [Leaf(Affine(((u, 1),))) for u in table.variables]
         self.atoms: dict[int, Expression] = {}
 
     def shape(self, polynomial: Polynomial) -> Expression:
@@ -124,7 +124,7 @@ class Shaper:
 
     def _moves(self, form: Affine) -> Expression:
         """A block that adds ``form``: simple scalars one by one, anything else through the accumulator."""
-        if self.attention and any(abs(c) != 1 for _, c in form.terms):
+        if self.attention and any(abs(c) != 1 or isinstance(u, Fused) for u, c in form.terms):
             return Leaf(form)
         leaves: list[tuple[int, Expression]] = []
         for u, c in form.terms:

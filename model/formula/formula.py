@@ -1,8 +1,8 @@
 """Formulas: polynomials as a person writes them, kept as a graph.
 
-A node is a constant, a variable, a sum, a product, a power or a function of one argument, which is no polynomial until
-:mod:`skinny.model.functions` makes it one. Nodes are immutable and may be shared; sums and products take any number of
-arguments. Nothing here recurses, so depth and size are limited by
+A node is a constant, a variable, a named weight, a sum, a product, a power or a function of one argument, which is no
+polynomial until :mod:`skinny.model.functions` makes it one. Nodes are immutable and may be shared; sums and products
+take any number of arguments. Nothing here recurses, so depth and size are limited by
 memory only: build large formulas with :func:`total` and :func:`product`, or with ``+`` and ``*`` in a loop.
 """
 
@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from skinny.model.errors import InputError
+from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import Number, Ring, exact_number
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "refuse_function",
     "total",
     "variables",
+    "weight",
 ]
 
 #: Characters of a formula that are printed.
@@ -42,8 +44,8 @@ CEILING = 1 << 200
 
 
 class Formula:
-    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``sum``, ``product``, ``power`` or ``function``;
-    ``value`` is the number, the name, the exponent, or the function: a name of
+    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``weight``, ``sum``, ``product``, ``power`` or
+    ``function``; ``value`` is the number, the name, the :class:`NamedWeight`, the exponent, or the function: a name of
     :data:`skinny.model.formula.function.FUNCTIONS` or a :class:`~skinny.model.formula.function.Sampled`."""
 
     __slots__ = ("args", "kind", "value")
@@ -108,6 +110,13 @@ def _formula(value: Formula | Number) -> Formula:
 def variables(names: str) -> list[Formula]:
     """One variable for each word of ``names``."""
     return [Formula("variable", value=name) for name in names.split()]
+
+
+def weight(name: str, value: Number, low: Number, high: Number) -> Formula:
+    """A named weight, which keeps its name in the program and can be set from ``low`` to ``high`` without compiling
+    again; ``value`` is what it has at first."""
+    known = NamedWeight(name, exact_number(value), exact_number(low), exact_number(high))
+    return Formula("weight", value=known.checked())
 
 
 def total(terms: Iterable[Formula]) -> Formula:
@@ -179,6 +188,9 @@ def _parts(node: Formula, place: int) -> Iterator[str | tuple[Formula, int]]:
     if node.kind == "variable":
         yield str(node.value)
         return
+    if node.kind == "weight":
+        yield node.value.name
+        return
     if node.kind == "function" and node.value != "inverse":
         yield f"{node.value}("
         yield node.args[0], _SUM
@@ -241,6 +253,10 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
         match node.kind:
             case "constant":
                 element = ring.embed(node.value)
+                batch = 1 if some is None else some.shape[-1] * ring.inferences_per_word
+                results[id(node)] = ring.constant(element, batch)
+            case "weight":
+                element = ring.embed(node.value.value)
                 batch = 1 if some is None else some.shape[-1] * ring.inferences_per_word
                 results[id(node)] = ring.constant(element, batch)
             case "variable":
@@ -356,7 +372,7 @@ def facts(*formulas: Formula, known_operations: Operations | None = None) -> Fac
     known: dict[int, tuple[int, int, int, int]] = {}
     for node, given in known_operations or operations(*formulas):
         match node.kind:
-            case "constant":
+            case "constant" | "weight":
                 known[id(node)] = (1, 0, 0, 1)
             case "variable":
                 names[node.value] = None

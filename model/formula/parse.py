@@ -2,7 +2,8 @@
 
 Statements are separated by ``;`` or new lines. ``name = …`` is an output, ``let name = …`` a shared subexpression, and
 an expression alone is the output ``y``. ``sin(…)`` is a function, and so is the inverse of a divisor that is no number.
-``#`` starts a comment. Text is read without recursion and without ``eval``.
+``weight name = 0.8 in 0:2`` is a named weight: a constant that can be set within its range after compiling. ``#``
+starts a comment. Text is read without recursion and without ``eval``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NoReturn
 from skinny.model.errors import InputError
 from skinny.model.limits import FORMULA_BYTE, MOST_BITS, MOST_DIGITS, DigitsError, check, check_digits, current, watched
 
-from .formula import MINUS_ONE, Formula, constant, postorder
+from .formula import MINUS_ONE, Formula, constant, postorder, weight
 from .function import FUNCTIONS, apply, unknown_function
 
 __all__ = ["parse_formula"]
@@ -68,6 +69,9 @@ class _Parser:
             if word in ";\n" or word[0] == "#":
                 self.next += 1
                 continue
+            if word == "weight" and tokens[self.next + 1][0] in NAME_START:
+                self.weight()
+                continue
             private = word == "let" and tokens[self.next + 1][0] in NAME_START
             self.next += private
             start = self.next
@@ -77,17 +81,55 @@ class _Parser:
                 self.next += 2
             elif private:
                 self.fail(f"'let {tokens[start]}' needs '='", start)
-            if name in self.defined:
-                self.fail(f"{name!r} is defined twice", start)
-            if name in self.variables:
-                self.fail(f"{name!r} is defined after it was used as an input", start)
+            self.expect_new(name, start)
             value = self.expression()
             self.defined[name] = value
             if not private:
                 self.outputs[name] = value
         if not self.outputs:
-            raise InputError("the formula has no output, only 'let'" if self.defined else "the formula is empty")
+            raise InputError("the formula has no output, only definitions" if self.defined else "the formula is empty")
         return self.outputs
+
+    def expect_new(self, name: str, token: int) -> None:
+        if name in self.defined:
+            self.fail(f"{name!r} is defined twice", token)
+        if name in self.variables:
+            self.fail(f"{name!r} is defined after it was used as an input", token)
+
+    def weight(self) -> None:
+        """A statement ``weight name = value in low:high``."""
+        self.next += 1
+        start, name = self.next, self.tokens[self.next]
+        self.expect_new(name, start)
+        numbers = []
+        for mark in ("=", "in", ":"):
+            self.next += mark == "="
+            if self.tokens[self.next] != mark:
+                self.fail(f"a weight is written like 'weight {name} = 0.8 in 0:2'; expected {mark!r}", self.next)
+            self.next += 1
+            numbers.append(self.signed_number())
+        try:
+            self.defined[name] = weight(name, *numbers)
+        except InputError as error:
+            self.fail(str(error), start)
+        if self.tokens[self.next] not in ";\n" and self.tokens[self.next][0] != "#":
+            self.fail("nothing may follow the range of a weight", self.next)
+
+    def signed_number(self) -> Fraction:
+        """A number like ``-1/2``."""
+        sign = -1 if self.tokens[self.next] == "-" else 1
+        self.next += self.tokens[self.next] in "+-"
+        word = self.tokens[self.next]
+        if word[0] not in NUMBER_START or word == ".":
+            self.fail("expected a number", self.next)
+        factors = [self.number(word)]
+        self.next += 1
+        if self.tokens[self.next] == "/" and self.tokens[self.next + 1][0] in NUMBER_START:
+            divisor = self.number(self.tokens[self.next + 1])
+            self.next += 2
+            self.place(factors, divisor, divides=True)
+        value: Fraction = sign * factors[0].value
+        return value
 
     def expression(self) -> Formula:
         """One expression up to ``;`` or the end of a line outside parentheses. Each open parenthesis holds its

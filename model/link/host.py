@@ -7,8 +7,7 @@ too few results or too many, is reset and loaded again, and the vectors are sent
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -16,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import Words
+from skinny.model.machine.image import Write
+from skinny.model.machine.isa import CoreConfig, Words
 
+from .exchange import POSITIONS, Exchange, Order
 from .requests import Channel, ForgottenError, LinkError, Requests
 from .wire import (
     PATIENCE,
@@ -28,12 +29,8 @@ from .wire import (
     Reply,
     load_bytes,
     most_loads,
-    most_results,
-    most_words,
     pack_words,
     seal,
-    unpack_words,
-    word_bytes,
 )
 
 __all__ = ["Host", "Outputs", "Status"]
@@ -41,8 +38,6 @@ __all__ = ["Host", "Outputs", "Status"]
 T = TypeVar("T")
 S = TypeVar("S", bound=np.generic)
 
-#: Positions on the wire are taken modulo this.
-POSITIONS = 1 << 16
 #: Numbers of sessions are taken modulo this.
 SESSIONS = 1 << 8
 
@@ -76,11 +71,12 @@ class Host:
     :exc:`~.requests.LinkError` after that. It never waits for ever, and returns nothing that the core did not compute.
 
     ``loads`` counts how often a program was sent, ``recoveries`` how often a core was reset and loaded because of its
-    results.
+    results, ``retunes`` how often the words of named weights alone were.
     """
 
     def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 20) -> None:
         self.loads = 0
+        self.retunes = 0
         self.recoveries = 0
         self._requests = Requests(channel, seconds, attempts)
         #: The session that the board named last.
@@ -158,14 +154,27 @@ class Host:
         config = status.info.config
         if image.config != config:
             raise InputError(f"the image is made for {image.config}, the board has {config}")
-        if status.seal == seal(image) and not force:
+        held = status.seal == seal(image) and not force
+        writes = list(image.named_weights() if held else image.loads())
+        if not writes:
             return status.info
+        self._write(writes, config)
+        self._requests.ask(Kind.SEAL, seal=seal(image))
+        self.loads += not held
+        self.retunes += held
+        return status.info
+
+    def _write(self, writes: Sequence[Write], config: CoreConfig) -> None:
+        """Carry out ``writes``, which are sorted by space and address; successive ones share a request."""
         requests: list[tuple[dict[str, int], bytes]] = []
-        for space, group in groupby(image.loads(), key=lambda item: item.space):
-            words = np.array([item.data for item in group], dtype=np.uint64)
+        for (space, _), group in groupby(
+            enumerate(writes), key=lambda item: (item[1].space, item[1].address - item[0])
+        ):
+            run = [item for _, item in group]
+            words = np.array([item.data for item in run], dtype=np.uint64)
             for at in range(0, len(words), most_loads(config)):
                 payload = pack_words(words[at : at + most_loads(config)], load_bytes(config))
-                requests.append(({"space": int(space), "address": at}, payload))
+                requests.append(({"space": int(space), "address": run[at].address}, payload))
         done = sent = losses = 0
         while done < len(requests):
             while sent < len(requests) and self._requests.send(Kind.LOAD, *requests[sent]):
@@ -175,9 +184,6 @@ class Host:
             else:
                 self._locate()
                 sent, losses = done, self._requests.bear(losses)
-        self._requests.ask(Kind.SEAL, seal=seal(image))
-        self.loads += 1
-        return status.info
 
     def _locate(self, got: int = 0) -> int:
         """The number of words that the core took, modulo ``POSITIONS``, when every earlier request is carried out or
@@ -186,61 +192,33 @@ class Host:
         return self._requests.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
 
     def _run(self, info: BoardInfo, image: Image, vectors: Words) -> Outputs:
-        config, size = image.config, word_bytes(image.config)
-        order = _Order(config.threads, image.vector, image.emits, len(vectors))
-        words = vectors.reshape(-1)
-        results = np.zeros(order.results(len(words)), dtype=np.uint64)
-        faults = np.zeros(len(results), dtype=np.bool_)
+        """The results of ``vectors`` in the session that is open."""
+        order = Order(image.config.threads, image.vector, image.emits, len(vectors))
+        exchange = Exchange(order, vectors.reshape(-1), image.config, info.results)
         # A long program gives no results for a while.
-        patience = self._requests.attempts + len(image) * config.threads // PATIENCE
-        # Words: sent, and accepted by the core. Results: asked for, and got.
-        sent = accepted = asked = got = losses = 0
-        busy = False
-        expected: deque[tuple[int, int]] = deque()
-        while got < len(results):
-            # Frames get shorter with each loss, because a short one comes through a bad line more easily.
-            most = max(1, most_words(config) >> losses), max(1, most_results(config) >> losses)
-            while True:
-                end = max(sent, min(sent + most[0], order.words(got, info.results)))
-                count = min(most[1], order.results(end) - asked, got + info.results - asked)
-                kind = Kind.FINISH if sent < end == len(words) else Kind.EXCHANGE
-                fields = {"position": sent, "taken": got, "start": asked}
-                fields = {name: value % POSITIONS for name, value in fields.items()} | {"count": count}
-                if end == sent and count == 0:
+        patience = self._requests.attempts + len(image) * image.config.threads // PATIENCE
+        losses = 0
+        while not exchange.done:
+            while (request := exchange.next_request(losses)) is not None:
+                if not self._requests.send(request.kind, request.fields, request.payload):
                     break
-                if not self._requests.send(kind, fields, pack_words(words[sent:end], size)):
-                    break
-                sent, asked = end, asked + count
-                expected.append((sent, count))
+                exchange.sent(request)
+            before = exchange.accepted, exchange.got
             reply = self._requests.receive()
-            wanted, count = expected.popleft()
-            before = accepted, got
-            if reply is not None and not (
-                len(reply.payload) in range(0, count * size + 1, size)
-                and (reply.accepted - accepted) % POSITIONS <= len(words) - accepted
-            ):
-                # Words in pieces, more than were asked for, or a position where the core cannot be.
+            if reply is not None and not exchange.is_possible(reply):
                 self._requests.lose()
                 reply = None
-            if reply is not None:
-                found = unpack_words(reply.payload, size)
-                results[got : got + len(found)] = found
-                faults[got : got + len(found)] = bool(reply.flags & Flag.FAULTY)
-                got += len(found)
-                busy = bool(reply.flags & Flag.BUSY)
-                if ((reply.accepted - wanted) % POSITIONS, len(found)) == (0, count):
-                    accepted, losses = wanted, 0
-                    continue
-            accepted += (self._locate(got) - accepted) % POSITIONS
-            if accepted > len(words):
+            if exchange.take(reply):
+                losses = 0
+                continue
+            if not exchange.resume(self._locate(exchange.got)):
                 raise _UpsetError("the board lost count of the words that it took")
-            expected.clear()
-            sent, asked = accepted, got
-            losses = losses + 1 if before == (accepted, got) else 0
+            losses = losses + 1 if before == (exchange.accepted, exchange.got) else 0
             if losses >= patience:
                 raise _UpsetError(f"the core gives no results ({losses} requests in a row), though the board answers")
-        self._expect_rest(len(words), len(results), busy, patience)
-        return order.outputs(results, faults, image)
+        self._expect_rest(len(exchange.words), len(exchange.results), exchange.busy, patience)
+        words, faulty = order.outputs(exchange.results, exchange.faults, image)
+        return Outputs(words, faulty)
 
     def _expect_rest(self, words: int, results: int, busy: bool, patience: int) -> None:
         """Raise unless the core took exactly so many words and gave exactly so many results: one that was lost or added
@@ -258,42 +236,3 @@ class Host:
                 return
             busy = bool(reply.flags & Flag.BUSY)
         raise _UpsetError("the core does not come to rest")
-
-
-class _Order(NamedTuple):
-    """The order in which the results of so many vectors come: batch by batch, emit by emit, thread by thread."""
-
-    threads: int
-    vector: int
-    emits: int
-    vectors: int
-
-    def results(self, words: int) -> int:
-        """The number of results of the batches that the first ``words`` input words complete."""
-        complete = words // self.vector
-        return (complete if complete == self.vectors else complete - complete % self.threads) * self.emits
-
-    def words(self, got: int, room: int) -> int:
-        """The number of input words that may have been sent when ``got`` results are here and ``room`` more can be
-        kept: those of whole batches, one batch at least."""
-        batch = self.threads * self.emits
-        batches = max((got + room) // batch, got // batch + 1)
-        return min(batches * self.threads, self.vectors) * self.vector
-
-    def outputs(self, results: Words, faults: NDArray[np.bool_], image: Image) -> Outputs:
-        """The outputs of ``image`` in ``results``, without its status words."""
-        words, faulty = self.arrange(results), self.arrange(faults)
-        if image.self_check and len(words):
-            # A batch is good only as a whole.
-            batches = np.arange(0, len(words), self.threads)
-            bad = np.logical_or.reduceat(faulty.any(axis=1), batches)
-            faulty |= np.repeat(bad, self.threads)[: len(words), None]
-        kept = len(image.outputs)
-        return Outputs(words[:, :kept], faulty[:, :kept])
-
-    def arrange(self, results: NDArray[S]) -> NDArray[S]:
-        """``results`` in the shape ``(vectors, emits)``."""
-        whole = self.vectors // self.threads * self.threads
-        full = results[: whole * self.emits].reshape(-1, self.emits, self.threads).transpose(0, 2, 1)
-        rest = results[whole * self.emits :].reshape(self.emits, -1).T
-        return np.concatenate([full.reshape(whole, self.emits), rest])

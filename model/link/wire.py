@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig, Words
+from skinny.model.machine.isa import CoreConfig, Space, Words
 from skinny.model.rings import parse_ring
 
 __all__ = [
@@ -219,9 +219,11 @@ def unpack_words(payload: bytes, size: int) -> Words:
 
 
 def seal(image: Image) -> int:
-    """The seal of ``image``: a number that stands for the content of a core that it was loaded into. It is never zero,
-    which means a broken seal."""
-    words = b"".join(b"%d %d %d," % (item.space, item.address, item.data) for item in image.loads())
+    """The seal of ``image``: a number that stands for the content of a core that it was loaded into, named weights
+    excepted, which are sent whenever the image is used. It is never zero, which means a broken seal."""
+    named = {(Space.WEIGHTS, item.address) for item in image.named_weights()}
+    kept = (item for item in image.loads() if (item.space, item.address) not in named)
+    words = b"".join(b"%d %d %d," % (item.space, item.address, item.data) for item in kept)
     return zlib.crc32(words) or 1
 
 

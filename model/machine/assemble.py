@@ -117,6 +117,11 @@ class Image:
     ) -> cycles.Prediction:
         return cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
 
+    def named_weights(self) -> Iterator[Write]:
+        """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
+        for k in sorted(k for weight in self.program.named for k, _ in weight.words):
+            yield Write(Space.WEIGHTS, k, int(self.weights[k]))
+
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into a core over its load port."""
         for space, words in (

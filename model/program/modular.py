@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from .program import Input, Linear, Program, Weight
 
-__all__ = ["PRIME", "form_residues", "program_forms", "random_point", "residue", "travel"]
+__all__ = ["PRIME", "Number", "form_residues", "program_forms", "random_point", "residue", "travel"]
 
 PRIME = (1 << 61) - 1
 
@@ -44,9 +44,9 @@ def form_residues(forms: Iterable[LinearForm], point: Sequence[int], prime: int 
     return out
 
 
-def program_forms(program: Program) -> Iterator[LinearForm]:
-    """The forms of a program, written out as linear forms of its inputs."""
-    weights = program.weights
+def program_forms(program: Program, weights: Sequence[Number] | None = None) -> Iterator[LinearForm]:
+    """The forms of a program, written out as linear forms of its inputs; ``weights`` take the place of its own."""
+    weights = program.weights if weights is None else weights
     for form in program.forms:
         match form:
             case Input(u):

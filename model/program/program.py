@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.rings import Ring, parse_ring
+from skinny.model.named_weight import NamedWeight
+from skinny.model.rings import Number, Ring, exact_number, parse_ring
 
 __all__ = [
     "CONTRACTS",
@@ -162,7 +163,8 @@ class Program:
 
     ``input_scales`` holds an exponent ``e`` for each input: a value ``x`` in the user's units enters the program as
     ``x/2^e`` (docs/units.md). ``box`` is the least and the greatest value of each input, in the user's units, that the
-    program was compiled for, or None; ``ring`` is the name of the ring that it was compiled for, or empty.
+    program was compiled for, or None; ``ring`` is the name of the ring that it was compiled for, or empty. ``named``
+    are the weights that have a name, a range, and the words ``w[k]`` that come from them (:meth:`with_weights`).
     """
 
     width: int
@@ -179,6 +181,7 @@ class Program:
     input_scales: tuple[int, ...] = ()
     box: tuple[tuple[Fraction, Fraction], ...] | None = None
     ring: str = ""
+    named: tuple[NamedWeight, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.start:
@@ -227,6 +230,7 @@ class Program:
             if len(set(names)) != len(names):
                 raise InputError(f"the name {Counter(names).most_common(1)[0][0]!r} is used twice")
         self._validate_units()
+        self._validate_named()
 
     def _validate_units(self) -> None:
         if len(self.input_scales) != len(self.inputs):
@@ -247,6 +251,54 @@ class Program:
                     raise InputError(f"input {name}: the least value of the box is above the greatest")
         if self.ring:
             parse_ring(self.ring)
+
+    def _validate_named(self) -> None:
+        names = [weight.name for weight in self.named]
+        if len({*names, *self.inputs}) != len(names) + len(self.inputs):
+            twice = Counter((*names, *self.inputs)).most_common(1)[0][0]
+            raise InputError(f"the name {twice!r} is used twice")
+        taken: set[int] = set()
+        for weight in self.named:
+            weight.checked()
+            for k, factor in weight.words:
+                if not 0 <= k < len(self.weights):
+                    raise InputError(f"weight {weight.name}: index {k} is past the end ({len(self.weights)})")
+                if k in taken or self.weights[k] != factor * weight.value:
+                    raise InputError(f"weight {weight.name}: w[{k}] is not {factor} times its value")
+                taken.add(k)
+
+    def with_weights(self, **values: Number) -> Program:
+        """The same program with other values of named weights."""
+        known = {weight.name: weight for weight in self.named}
+        weights = list(self.weights)
+        for name, value in values.items():
+            if name not in known:
+                others = f", only {', '.join(known)}" if known else ""
+                raise InputError(f"the program has no named weight {name!r}{others}")
+            try:
+                changed = known[name] = known[name]._replace(value=exact_number(value)).checked()
+            except InputError as error:
+                raise error if str(error).startswith("weight ") else InputError(f"weight {name}: {error}") from None
+            for k, factor in changed.words:
+                weights[k] = factor * changed.value
+        return replace(self, weights=tuple(weights), named=tuple(known.values()))
+
+    def weight_names(self) -> list[str]:
+        """What each weight is called: ``w[k]``, or a named weight with its factor, like ``-2*kp``."""
+        out = [f"w[{k}]" for k in range(len(self.weights))]
+        for weight in self.named:
+            for k, factor in weight.words:
+                out[k] = weight.name if factor == 1 else f"{factor}*{weight.name}"
+        return out
+
+    def weight_ranges(self) -> list[tuple[Fraction, Fraction]]:
+        """The least and the greatest value that each weight can have: the range of a named one, else its value."""
+        out = [(value, value) for value in self.weights]
+        for weight in self.named:
+            for k, factor in weight.words:
+                ends = sorted((factor * weight.low, factor * weight.high))
+                out[k] = ends[0], ends[1]
+        return out
 
     def _validate_form(self, number: int, form: Form) -> None:
         match form:
@@ -395,11 +447,12 @@ class Program:
     def quantise(self, ring: Ring) -> NDArray[Any]:
         """The weights as elements of ``ring``; a weight that does not fit is named."""
         out = np.empty(len(self.weights), dtype=ring.element_dtype)
+        names = self.weight_names()
         for k, (weight, derived) in enumerate(zip(self.weights, self.derived, strict=True)):
             try:
                 out[k] = ring.embed(weight) if derived else ring.encode(weight)
             except InputError as error:
-                raise InputError(f"weight w[{k}]: {error}") from None
+                raise InputError(f"weight {names[k]}: {error}") from None
         return out
 
     @classmethod
@@ -416,7 +469,8 @@ class Program:
         names: dict[str, int] = {}
         scales: dict[str, int] = {}
         boxes: dict[str, tuple[Fraction, Fraction] | None] = {}
-        weights: dict[tuple[Fraction, bool], int] = {}
+        weights: dict[tuple[Fraction, bool, str, Fraction], int] = {}
+        named: dict[str, NamedWeight] = {}
         forms: dict[Form, int] = {}
         columns: list[Columns] = []
         for program in programs:
@@ -426,8 +480,13 @@ class Program:
                 if scales.setdefault(name, exponent) != exponent:
                     raise InputError(f"the input {name!r} has different scales, so the programs cannot be concatenated")
                 boxes[name] = side if boxes.setdefault(name, side) == side else None
+            origins = {k: (weight.name, factor) for weight in program.named for k, factor in weight.words}
+            for weight in program.named:
+                if named.setdefault(weight.name, weight)[:4] != weight[:4]:
+                    raise InputError(f"the weight {weight.name!r} differs, so the programs cannot be concatenated")
             k_new = [
-                weights.setdefault(key, len(weights)) for key in zip(program.weights, program.derived, strict=True)
+                weights.setdefault((value, mark, *origins.get(k, ("", Fraction(0)))), len(weights))
+                for k, (value, mark) in enumerate(zip(program.weights, program.derived, strict=True))
             ]
             f_new = [forms.setdefault(form, len(forms)) for form in _renumbered(program.forms, u_new, k_new)]
             table = np.array(f_new or [0], dtype=np.int32)
@@ -439,8 +498,12 @@ class Program:
         return cls(
             width=width,
             inputs=tuple(names),
-            weights=tuple(value for value, _ in weights),
-            derived=tuple(mark for _, mark in weights),
+            weights=tuple(key[0] for key in weights),
+            derived=tuple(key[1] for key in weights),
+            named=tuple(
+                weight._replace(words=tuple((k, key[3]) for key, k in weights.items() if key[2] == weight.name))
+                for weight in named.values()
+            ),
             forms=tuple(forms),
             code=code,
             outputs=outputs,

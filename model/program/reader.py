@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from skinny.model.errors import InputError
 from skinny.model.limits import LINE_BYTE, MOST_DIGITS, check, current
+from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import parse_ring
 
 from .program import CONTRACTS, Columns, Form, Input, Linear, Output, Program, Weight
@@ -28,6 +29,7 @@ INTEGER = re.compile(f"[+-]?{DIGITS}")
 DECLARATION = re.compile(r"([wf])\[([0-9]{1,9})\]\s*=\s*(.*)")
 INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-])=\s*(\S+?)\s*\*\s*R([0-9]{1,9})")
 EMIT = re.compile(r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+))?")
+NAMED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*=\s*(\S+)\s+in\s+(\S.*)")
 #: Characters that are split into lines at once.
 BLOCK = 1 << 20
 LINEAR_TERM = re.compile(r"w\[([0-9]{1,9})\](?:\s*\*\s*(\S+))?")
@@ -50,6 +52,8 @@ class Reader:
         self.inputs: dict[str, int] | None = None
         self.scales: dict[int, int] = {}
         self.box: dict[int, tuple[Fraction, Fraction]] = {}
+        self.named: dict[str, NamedWeight] = {}
+        self.words: dict[str, list[tuple[int, Fraction]]] = {}
         self.weights: list[Fraction] = []
         self.derived: list[bool] = []
         self.linear: list[Linear] = []
@@ -118,6 +122,7 @@ class Reader:
                 input_scales=tuple(self.scales.get(u, 0) for u in range(len(self.inputs or ()))),
                 box=self.whole_box(),
                 ring=self.ring,
+                named=tuple(weight._replace(words=tuple(self.words[name])) for name, weight in self.named.items()),
             )
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from None
@@ -156,6 +161,7 @@ class Reader:
             "inputs": self.read_inputs,
             "scale": self.read_scale,
             "box": self.read_box,
+            "named": self.read_named,
             "weight": self.read_weight,
             "form": self.read_form,
             "table": self.read_table,
@@ -269,11 +275,31 @@ class Reader:
             self.fail(f"expected '{letter}[{count}] = …', found {shortened(rest)}")
         return match[3]
 
+    def read_named(self, rest: str) -> None:
+        match = NAMED.fullmatch(rest)
+        if not match:
+            self.fail(f"expected 'named NAME = VALUE in LOW:HIGH', found {shortened('named ' + rest)}")
+        if match[1] in self.named:
+            self.fail(f"the weight {shortened(match[1])} is given twice")
+        value = self.number(match[2], "a weight")
+        low, high = self.pair(match[3], "a range")
+        try:
+            self.named[match[1]] = NamedWeight(match[1], value, low, high).checked()
+        except InputError as error:
+            self.fail(str(error))
+        self.words[match[1]] = []
+
     def read_weight(self, rest: str) -> None:
         value, _, mark = self.declaration(rest, "w", len(self.weights)).partition(" ")
         if mark.strip() not in ("", "derived"):
             self.fail(f"only 'derived' may follow the value of a weight, not {shortened(mark.strip())}")
-        self.weights.append(self.number(value, "a weight"))
+        factor, _, name = value.rpartition("*")
+        if name in self.named:
+            times = self.number(factor or "1", "a factor")
+            self.words[name].append((len(self.weights), times))
+            self.weights.append(times * self.named[name].value)
+        else:
+            self.weights.append(self.number(value, "a weight"))
         self.derived.append(bool(mark))
 
     def read_form(self, rest: str) -> None:

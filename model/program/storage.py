@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.files import is_stream, read_text, write_file
 from skinny.model.limits import TEXT_BYTE, current, size_text, watched
+from skinny.model.named_weight import NamedWeight
 
 from .program import Columns, Form, Input, Linear, Output, Program, Weight
 from .reader import INTEGER, NUMBER, VERSION, shortened
-from .text import check_names, dumps, loads, number_text, weight_texts
+from .text import check_names, dumps, loads, number_text
 
 __all__ = ["ending", "load", "save"]
 
@@ -46,7 +47,14 @@ COLUMNS = {
 }
 TEXTS = ("header", "weights", "inputs")
 #: Entries of the header that a program may go without.
-HEADER: dict[str, Any] = {"self_check": False, "ring": "", "box": None, "input_scales": [], "output_units": []}
+HEADER: dict[str, Any] = {
+    "self_check": False,
+    "ring": "",
+    "box": None,
+    "input_scales": [],
+    "output_units": [],
+    "named": [],
+}
 #: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
 ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
 OBJECT = 128
@@ -99,11 +107,12 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         "ring": program.ring,
         "input_scales": program.input_scales,
         "output_units": [[o.scale, number_text(o.approximation, "an approximation")] for o in program.outputs],
+        "named": [_named_fields(weight) for weight in program.named],
         "box": program.box and [[number_text(value, "a box") for value in side] for side in program.box],
     }
     texts = {
         "header": json.dumps(header),
-        "weights": "\n".join(weight_texts(program)),
+        "weights": "\n".join(number_text(weight, f"weight w[{k}]") for k, weight in enumerate(program.weights)),
         "inputs": "\n".join(program.inputs),
     }
     terms = [form.terms if isinstance(form, Linear) else () for form in program.forms]
@@ -214,6 +223,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         typed = all(type(value) is kind for output in outputs for value, kind in zip(output, kinds, strict=True))
         typed &= type(width) is int and type(contract) is str and type(title) is str and type(ring) is str
         typed &= type(self_check) is bool and type(scales) is list and all(type(scale) is int for scale in scales)
+        named = tuple(_named_weight(*entry) for entry in fields["named"])
         if box is not None:
             box = tuple((_number(low), _number(high)) for low, high in box)
         typed &= all(INTEGER.fullmatch(value) for value in start)
@@ -241,9 +251,24 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         input_scales=tuple(scales),
         box=box,
         ring=ring,
+        named=named,
     )
     check_names(program)
     return program
+
+
+def _named_fields(weight: NamedWeight) -> list[Any]:
+    numbers = [number_text(number, f"the weight {weight.name}") for number in weight[1:4]]
+    words = [[k, number_text(factor, f"a factor of {weight.name}")] for k, factor in weight.words]
+    return [weight.name, *numbers, words]
+
+
+def _named_weight(name: Any, value: Any, low: Any, high: Any, words: Any) -> NamedWeight:
+    """A named weight of a header; what is none raises :exc:`ValueError` or :exc:`TypeError`."""
+    if type(name) is not str or not all(type(k) is int for k, _ in words):
+        raise ValueError
+    known = tuple((k, _number(factor)) for k, factor in words)
+    return NamedWeight(name, _number(value), _number(low), _number(high), known)
 
 
 def _is_number(text: str) -> bool:

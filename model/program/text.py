@@ -13,8 +13,11 @@ Each line is a statement::
     scale a = 12
     box a = 0:4095
     box b = -1/2:1/2
+    named kp = 4/5 in 0:2
     weight w[0] = 2
     weight w[1] = -3/4 derived
+    weight w[2] = kp
+    weight w[3] = -1/2*kp
     form f[0] = w[0]*a + w[1]*b + w[0]
     R2 += a*R1
     R0 -= w[0]*R2
@@ -27,7 +30,8 @@ The version line comes first and ``end`` last, so that a file that was cut off i
 the version line are the title; elsewhere ``#`` starts a comment and blank lines mean nothing. ``contract``,
 ``self-check`` and ``start`` may be left out (``clean``, none, one in ``R1``). Everything is declared before the first
 instruction. ``ring`` and ``box`` are those that the program was compiled for. ``scale`` is an exponent: the input ``a``
-enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is the result (docs/units.md).
+enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is the result (docs/units.md). ``named`` is
+a weight that can be set within its range without compiling again; the weights that come from it say so.
 
 The scalars of a program are a table. Written text lists linear forms only; the table that is read back holds every
 scalar once, in order of first use. A program whose table differs (an inverse, a segment) gets a line ``table a f[0]
@@ -67,6 +71,9 @@ def dumps(program: Program) -> str:
     if program.inputs:
         lines.append(f"inputs {' '.join(program.inputs)}")
     lines += _unit_lines(program)
+    for weight in program.named:
+        value, low, high = (number_text(number, f"the weight {weight.name}") for number in weight[1:4])
+        lines.append(f"named {weight.name} = {value} in {low}:{high}")
     for k, (text, mark) in enumerate(zip(weight_texts(program), program.derived, strict=True)):
         lines.append(f"weight w[{k}] = {text}{' derived' if mark else ''}")
     scalars = scalar_texts(program)
@@ -136,15 +143,21 @@ def instruction_texts(program: Program, scalars: list[str], first: int, end: int
 
 def check_names(program: Program) -> None:
     """Refuse a name that could not be read back."""
-    for given in (*program.inputs, *(output.name for output in program.outputs)):
+    named = (weight.name for weight in program.named)
+    for given in (*program.inputs, *named, *(output.name for output in program.outputs)):
         if not NAME.fullmatch(given):
             raise InputError(f"{given!r} is not a name (letters, digits and _, not beginning with a digit)")
 
 
 def weight_texts(program: Program) -> Iterable[str]:
-    """The weights as integers and fractions."""
-    for k, weight in enumerate(program.weights):
-        yield number_text(weight, f"weight w[{k}]")
+    """The weights as integers and fractions, or as a named weight with its factor, like ``-1/2*kp``."""
+    named = {
+        k: weight.name if factor == 1 else f"{number_text(factor, f'a factor of {weight.name}')}*{weight.name}"
+        for weight in program.named
+        for k, factor in weight.words
+    }
+    for k, value in enumerate(program.weights):
+        yield named[k] if k in named else number_text(value, f"weight w[{k}]")
 
 
 def number_text(value: Fraction, what: str) -> str:

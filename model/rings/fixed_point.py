@@ -80,7 +80,7 @@ class FixedPoint(Ring):
         return self.wrap(self.rounded(a * b))
 
     def accumulate(self, target: Array, scalar: Array, source: Array, sign: int, scratch: Array) -> None:
-        # This is ``add`` or ``sub`` of ``mul``, without new arrays.
+        # This is ``add`` or ``sub`` of ``mul``, without new arrays. The rounded product stays in ``scratch``.
         np.multiply(scalar, source, out=scratch)
         if self.frac:
             scratch += np.int64(1 << (self.frac - 1))

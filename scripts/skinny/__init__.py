@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from skinny.model.errors import CheckError as CheckError
     from skinny.model.errors import InputError as InputError
+    from skinny.model.errors import PrecisionWarning as PrecisionWarning
     from skinny.model.formula.formula import Formula as Formula
     from skinny.model.formula.formula import variables as variables
+    from skinny.model.formula.formula import weight as weight
     from skinny.model.limits import Limits as Limits
 
     from .program import Program as Program
@@ -24,14 +26,28 @@ _HOMES = {
     "Formula": "skinny.model.formula.formula",
     "InputError": "skinny.model.errors",
     "Limits": "skinny.model.limits",
+    "PrecisionWarning": "skinny.model.errors",
     "Program": "skinny.program",
     "Trace": "skinny.trace",
     "compile": "skinny.program",
     "load": "skinny.program",
     "variables": "skinny.model.formula.formula",
+    "weight": "skinny.model.formula.formula",
 }
 
-__all__ = ["CheckError", "Formula", "InputError", "Limits", "Program", "Trace", "compile", "load", "variables"]
+__all__ = [
+    "CheckError",
+    "Formula",
+    "InputError",
+    "Limits",
+    "PrecisionWarning",
+    "Program",
+    "Trace",
+    "compile",
+    "load",
+    "variables",
+    "weight",
+]
 
 
 def __getattr__(name: str) -> Any:

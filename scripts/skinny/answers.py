@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,13 @@ from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.program import Input, Linear, Program, Weight
 from skinny.model.program.text import instruction_texts, scalar_texts
-from skinny.model.rings import Array, FixedPoint, Number, Real, Ring
+from skinny.model.program.units import Encoded, Units, scaled
+from skinny.model.rings import Array, FixedPoint, Number, Real, Ring, exact_number
 from skinny.model.run.explain import divergence, shares
 from skinny.model.run.golden import run
+from skinny.model.run.precision import Precision, lost_weights
+
+from .values import printable
 
 if TYPE_CHECKING:
     from skinny.model.machine.image import MachineImage
@@ -28,9 +33,11 @@ __all__ = [
     "describe",
     "expect_fixed_point",
     "explanation",
+    "losses",
     "random_inputs",
     "reads",
     "simulation",
+    "watched_run",
 ]
 
 #: Numbers of lanes that the limit by segments is stated for.
@@ -66,8 +73,11 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "compiled_for": program.ring or None,
         "input_scales": dict(zip(program.inputs, program.input_scales, strict=True)),
         "output_scales": {output.name: output.scale for output in program.outputs},
-        "box": program.box and dict(zip(program.inputs, program.box, strict=True)),
-        "approximations": {output.name: output.approximation for output in program.outputs},
+        "box": printable(program.box and dict(zip(program.inputs, program.box, strict=True))),
+        "approximations": printable({output.name: output.approximation for output in program.outputs}),
+        "named_weights": printable(
+            {weight.name: {"value": weight.value, "low": weight.low, "high": weight.high} for weight in program.named}
+        ),
         "weights": len(program.weights),
         "weight_reads": weight_reads,
         "derived_weights": sum(program.derived),
@@ -124,14 +134,22 @@ def expect_fixed_point(ring: Ring) -> FixedPoint:
 
 def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None) -> dict[str, Any]:
     """Proven ranges and errors in fixed point; ``skinny bound --help`` explains the keys. Where the program is not
-    safe, or misses the ``error`` that is wanted, a format is suggested."""
+    safe, or misses the ``error`` that is wanted, a format is suggested. The box and the errors are in the user's units,
+    the ranges of registers are as the core holds them. An error counts what functions were approximated with."""
     ring = expect_fixed_point(ring)
-    found = bound(program, ring, box)
+    sides = zip(box, program.input_scales, strict=True)
+    inside = [(scaled(exact_number(low), -e), scaled(exact_number(high), -e)) for (low, high), e in sides]
+    found = bound(program, ring, inside)
+    units = {output.name: (2.0**output.scale, output.approximation) for output in program.outputs}
 
     def proven(value: float) -> float | None:
         return value if np.isfinite(value) else None
 
-    errors = {name: proven(value) if found.safe else None for name, value in found.errors.items()}
+    def in_units(name: str, value: float) -> float:
+        unit, approximation = units[name]
+        return float(np.nextafter(value * unit + float(approximation), np.inf)) if approximation else value * unit
+
+    errors = {name: proven(in_units(name, value)) if found.safe else None for name, value in found.errors.items()}
     answer: dict[str, Any] = {
         "ring": ring.name,
         "safe": found.safe,
@@ -154,23 +172,36 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
         answer["reached"] = within
     if not (found.safe and within):
         try:
-            answer["suggestion"] = suggest(program, box, error, ring.bits).name
+            answer["suggestion"] = suggest(program, inside, _in_ring(error, program), ring.bits).name
         except InputError as problem:
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)
     return answer
 
 
+def _in_ring(error: Fraction | None, program: Program) -> Fraction | None:
+    """The error that words may have, so that every output is within ``error`` in the user's units."""
+    if error is None:
+        return None
+    left = min(scaled(error - output.approximation, -output.scale) for output in program.outputs)
+    if left <= 0:
+        raise InputError(f"functions were approximated with more than {float(error):g}: compile with a smaller --error")
+    return left
+
+
 def explanation(program: Program, ring: Ring, a: Array, b: Array, method: str | None = None) -> dict[str, Any]:
-    """Why the inputs ``a`` and ``b`` give different outputs; ``skinny explain --help`` explains the keys."""
+    """Why the inputs ``a`` and ``b`` give different outputs; ``skinny explain --help`` explains the keys. Inputs and
+    outputs are in the user's units, registers as the program holds them."""
     with np.errstate(all="ignore"):  # floats may overflow, which is then named
         parting = divergence(program, ring, a, b)
         found = shares(program, ring, a, b, method)
         sent = run(program, ring, np.stack([a, b])).outputs
     scalars = scalar_texts(program)
+    units = Units(program, ring)
 
-    def rational(value: Number) -> Number:
-        """A rational as the ring writes its numbers, if it can."""
+    def rational(number: int, value: Number) -> Number:
+        """A part of an output in the user's units: a rational as the ring writes its numbers, if it can."""
+        value = units.in_output(number, value)
         if isinstance(ring, FixedPoint | Real) and Fraction(float(value)) == value:
             return float(value)
         return value
@@ -182,16 +213,19 @@ def explanation(program: Program, ring: Ring, a: Array, b: Array, method: str | 
         "ring": ring.name,
         "method": found.method,
         "inputs": {
-            side: dict(zip(program.inputs, ring.decode_all(elements), strict=True))
+            side: {name: units.decode_input(u, elements[u]) for u, name in enumerate(program.inputs)}
             for side, elements in (("a", a), ("b", b))
         },
         "outputs": {
             output.name: {
-                "a": ring.decode(sent[0, number]),
-                "b": ring.decode(sent[1, number]),
-                "difference": rational(found.difference[number]),
-                "shares": dict(zip(program.inputs, map(rational, found.inputs[number]), strict=True)),
-                "remainder": rational(found.remainder[number]),
+                "a": units.decode(number, sent[0, number]),
+                "b": units.decode(number, sent[1, number]),
+                "difference": rational(number, found.difference[number]),
+                "shares": {
+                    name: rational(number, share)
+                    for name, share in zip(program.inputs, found.inputs[number], strict=True)
+                },
+                "remainder": rational(number, found.remainder[number]),
             }
             for number, output in enumerate(program.outputs)
         },
@@ -210,14 +244,41 @@ def explanation(program: Program, ring: Ring, a: Array, b: Array, method: str | 
     }
 
 
-def random_inputs(count: int, inputs: int, ring: Ring) -> Array:
-    """``count`` inferences, the same every time."""
+def watched_run(program: Program, ring: Ring, inputs: Encoded, start: Array | None = None) -> tuple[Array, Precision]:
+    """The outputs of a golden run as elements, and what fixed point took away."""
+    with np.errstate(all="ignore"):  # floats may overflow; inf says so
+        found = run(program, ring, inputs.elements, start, watched=True)
+    wrapped = 0 if found.wrapped is None else int(found.wrapped.sum())
+    precision = replace(
+        lost_weights(program, ring), rows=len(inputs.elements), wrapped=wrapped, rounded=int(inputs.rounded.sum())
+    )
+    return found.outputs, precision
+
+
+def losses(program: Program, ring: Ring, inputs: Encoded, *, drawn: bool) -> Precision:
+    """What fixed point takes away from a run. Of inputs that are ``drawn`` from all words nearly all rows wrap, which
+    says nothing, so that only the weights count there."""
+    if drawn and program.box is None:
+        return lost_weights(program, ring)
+    return watched_run(program, ring, inputs)[1]
+
+
+def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
+    """``count`` inferences, the same every time: from the box of the program, one number in eight at its edge, or, if
+    it has none, from all words."""
     # Loaded here, because only simulations and test benches need Amaranth.
     from skinny.sim.check.stimulus import random_elements
 
     if not count >= 1:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
-    return random_elements(np.random.default_rng(1), ring, (count, inputs))
+    rng = np.random.default_rng(1)
+    if program.box is None or not isinstance(ring, FixedPoint):
+        return Encoded.exactly(random_elements(rng, ring, (count, len(program.inputs))))
+    units = Units(program, ring)
+    edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(program.box)], dtype=np.int64)
+    inside = rng.integers(edges[:, 0], edges[:, 1], (count, len(edges)), endpoint=True)
+    edge = np.where(rng.random(inside.shape) < 1 / 2, edges[:, 0], edges[:, 1])
+    return Encoded.exactly(np.where(rng.random(inside.shape) < 1 / 8, edge, inside))
 
 
 def simulation(
@@ -256,7 +317,8 @@ def _compare(program: Program, ring: Ring, expected: Array, found: Array) -> Non
     if len(wrong):
         row, column = wrong[0]
         name = program.outputs[column].name
-        values = f"{ring.decode(expected[row, column])}, got {ring.decode(found[row, column])}"
+        units = Units(program, ring)
+        values = f"{units.decode(column, expected[row, column])}, got {units.decode(column, found[row, column])}"
         raise CheckError(f"inference {row + 1}, output {name}: the golden run gives {values}")
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import html
 import os
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from skinny.model.errors import InputError
+from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.formula.formula import Formula, formula_text, postorder
 from skinny.model.formula.parse import parse_formula
 from skinny.model.parallel.image import ImageOptions, build_image
@@ -22,11 +23,12 @@ from skinny.model.program import storage
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.text import check_names, dumps, instruction_texts, scalar_texts
+from skinny.model.program.units import Units
 from skinny.model.rings import Number, Ring
 from skinny.model.run.explain import METHODS
-from skinny.model.run.golden import run
+from skinny.model.run.precision import Precision, lost_weights
 
-from .answers import bounds, describe, explanation, random_inputs, simulation
+from .answers import bounds, describe, explanation, losses, random_inputs, simulation, watched_run
 from .compiling import LONGEST_TITLE, as_precision, compile_outputs
 from .trace import Trace
 from .values import (
@@ -177,53 +179,80 @@ class Program:
             lines = [*first, *([f"… {hidden:,} more instructions …"] if hidden else []), *last]
         return f"<p>{html.escape(repr(self)[1:-1])}</p><pre>{html.escape(chr(10).join(lines))}</pre>"
 
-    def run(self, inputs: Any = None, ring: str | Ring = "exact", *, start: Sequence[Number] | None = None) -> Results:
-        """The outputs as numbers, bit for bit as the hardware computes them.
+    def run(
+        self, inputs: Any = None, ring: str | Ring | None = None, *, start: Sequence[Number] | None = None
+    ) -> Results:
+        """The outputs as numbers in the user's units, bit for bit as the hardware computes them.
 
         One inference is a list of numbers in the order of :attr:`inputs`, or a dict of numbers by name; it gives a
         number. A batch is a list of lists, an array of shape ``(batch, inputs)``, a dict of lists or a DataFrame; it
-        gives a list of numbers. Several outputs give a dict by name. ``start`` takes the place of the start vector.
+        gives a list of numbers. Several outputs give a dict by name. The ring is by default the one that the program
+        was compiled for, or ``exact``. ``start`` takes the place of the start vector. What fixed point takes away, a
+        weight that becomes zero or a row that wraps, is a :exc:`~skinny.model.errors.PrecisionWarning`.
         """
-        ring = as_ring(ring)
-        elements, single = as_elements(inputs, self.inputs, ring)
-        with np.errstate(all="ignore"):  # floats may overflow; inf says so
-            found = run(self.model, ring, elements, as_start(start, self.width, ring)).outputs
-        columns = [ring.decode_all(column) for column in found.T]
+        ring = self._ring(ring, "exact")
+        units = Units(self.model, ring)
+        given, single = as_elements(inputs, units)
+        found, precision = watched_run(self.model, ring, given, as_start(start, self.width, ring))
+        _warn(precision)
+        columns = units.decode_columns(found)
         if len(columns) == 1:
-            return columns[0][0] if single else columns[0]
-        return {name: column[0] if single else column for name, column in zip(self.outputs, columns, strict=True)}
+            (column,) = columns.values()
+            return column[0] if single else column
+        return {name: column[0] for name, column in columns.items()} if single else columns
 
-    def trace(self, inputs: Any = None, ring: str | Ring = "exact", *, start: Sequence[Number] | None = None) -> Trace:
-        """The registers after each instruction of one inference."""
-        ring = as_ring(ring)
-        row = as_row(inputs, self.inputs, ring, "inputs")
-        return Trace(self.model, ring, row, as_start(start, self.width, ring))
+    def trace(
+        self, inputs: Any = None, ring: str | Ring | None = None, *, start: Sequence[Number] | None = None
+    ) -> Trace:
+        """The registers after each instruction of one inference; ring and warnings are as for :meth:`run`."""
+        ring = self._ring(ring, "exact")
+        row = as_row(inputs, Units(self.model, ring), "inputs")
+        first = as_start(start, self.width, ring)
+        _warn(watched_run(self.model, ring, row, first)[1])
+        return Trace(self.model, ring, row.elements[0], first)
 
-    def bound(self, ring: str | Ring, box: Any, *, error: Number | None = None) -> dict[str, Any]:
+    def bound(self, ring: str | Ring | None = None, box: Any = None, *, error: Number | None = None) -> dict[str, Any]:
         """Proven ranges of the registers and errors of the outputs in fixed point.
 
-        ``box`` is the least and the greatest value of every input, ``(-1, 1)``, or a dict of such pairs by name. Where
-        the program is not safe, or misses the ``error`` that is wanted, a format that does is suggested. What is not
-        proven is None; ``skinny bound --help`` explains the keys.
+        ``box`` is the least and the greatest value of every input, ``(-1, 1)``, or a dict of such pairs by name; ring
+        and box are by default those that the program was compiled for. Where the program is not safe, or misses the
+        ``error`` that is wanted, a format that does is suggested. What is not proven is None; ``skinny bound --help``
+        explains the keys.
         """
         wanted = None if error is None else as_number(error, "error")
         if wanted is not None and wanted <= 0:
             raise InputError(f"error must be above zero, not {error}")
-        return bounds(self.model, as_ring(ring), as_box(box, self.inputs), wanted)
+        if box is None:
+            if self.model.box is None and self.inputs:
+                raise InputError("the program was compiled for no box in particular: give a box")
+            sides = list(self.model.box or ())
+        else:
+            sides = as_box(box, self.inputs)
+        return bounds(self.model, self._ring(ring), sides, wanted)
 
-    def explain(self, a: Any, b: Any, ring: str | Ring = "exact", *, shares: str | None = None) -> dict[str, Any]:
+    def explain(self, a: Any, b: Any, ring: str | Ring | None = None, *, shares: str | None = None) -> dict[str, Any]:
         """Why the inputs ``a`` and ``b`` give different outputs: where the runs part, and the share of every input in
         the difference of each output. ``shares`` is ``line`` or ``order`` (docs/explain.md)."""
-        ring = as_ring(ring)
+        ring = self._ring(ring, "exact")
         if shares is not None:
             expect_choice(shares, METHODS, "shares")
-        before, after = (as_row(given, self.inputs, ring, what) for given, what in ((a, "a"), (b, "b")))
+        units = Units(self.model, ring)
+        before, after = (as_row(given, units, what).elements[0] for given, what in ((a, "a"), (b, "b")))
         return explanation(self.model, ring, before, after, shares)
 
     def info(self, ring: str | Ring | None = None) -> dict[str, Any]:
         """The size of the program, what it reads, its scales and the limits of its speed-up; ``ring`` is that of the
         state bits, the program's own or ``modular:16`` if it is left out."""
-        return describe(self.model, as_ring(ring or self.model.ring or "modular:16"))
+        return describe(self.model, self._ring(ring, "modular:16"))
+
+    @property
+    def named_weights(self) -> dict[str, Fraction]:
+        """The values of the weights that have a name."""
+        return {weight.name: weight.value for weight in self.model.named}
+
+    def with_weights(self, **values: Number) -> Program:
+        """The same program with other values of its named weights, which must be in their ranges."""
+        return Program(self.model.with_weights(**values))
 
     def save(self, path: Path) -> None:
         """Write the program to a ``.skn`` (text) or ``.npz`` (binary) file."""
@@ -244,33 +273,36 @@ class Program:
         """Simulate the core and compare it with the cycle model in every cycle; a difference is a :exc:`CheckError`.
 
         ``inputs`` are as for :meth:`run`; or ``random`` is the number of random inferences. ``results`` holds a list of
-        numbers for each output. ``skinny sim --help`` explains the options and the other keys.
+        numbers for each output, in the user's units. ``skinny sim --help`` explains the options and the other keys.
         """
         # Loaded here, because the other methods need neither Amaranth nor cocotb.
         from skinny.sim import SIMULATORS
         from skinny.sim.simulators.choose import choose
 
-        ring = as_ring(ring)
+        ring = self._ring(ring)
+        units = Units(self.model, ring)
         if simulator is not None:
             expect_choice(simulator, SIMULATORS, "simulator")
         waveform = None if vcd is None else as_path(vcd, "waveform")
         if random is None:
-            elements, _ = as_elements(inputs, self.inputs, ring)
+            given, _ = as_elements(inputs, units)
         elif inputs is not None:
             raise InputError("give inputs or a number of random inferences, not both")
         else:
-            elements = random_inputs(as_whole(random, "number of random inferences"), len(self.inputs), ring)
+            given = random_inputs(as_whole(random, "number of random inferences"), self.model, ring)
+        precision = losses(self.model, ring, given, drawn=random is not None)
+        _warn(precision)
         image = self._image(ring, lanes, self_check, threads=threads)
         taken, _ = choose(simulator, waveform is not None)
         began = perf_counter()
-        found, figures = simulation(image, elements, taken, waveform)
-        results = {name: ring.decode_all(column) for name, column in zip(self.outputs, found.T, strict=True)}
-        return figures | {"simulator": taken, "seconds": perf_counter() - began, "results": results}
+        found, figures = simulation(image, given.elements, taken, waveform)
+        figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
+        return figures | {"results": units.decode_columns(found)}
 
     def verilog(
         self,
         folder: Path,
-        ring: str | Ring,
+        ring: str | Ring | None = None,
         *,
         threads: int = 4,
         lanes: int = 1,
@@ -285,22 +317,25 @@ class Program:
         from skinny.model.machine.cycles import latency
 
         target = as_path(folder, "folder")
-        ring = as_ring(ring)
+        ring = self._ring(ring)
         image = self._image(ring, lanes, self_check, threads=threads, depth=depth)
-        elements = random_inputs(as_whole(vectors, "number of vectors"), len(self.inputs), ring)
+        given = random_inputs(as_whole(vectors, "number of vectors"), self.model, ring)
+        precision = losses(self.model, ring, given, drawn=True)
+        _warn(precision)
         return {
             "folder": target,
-            "files": export(image, elements, target, rom=bool(rom)),
+            "files": export(image, given.elements, target, rom=bool(rom)),
             "ring": ring.name,
             "threads": image.config.threads,
             "words": sum(map(len, image.lanes)),
             "cycles": latency(image),
+            "precision": precision.counts,
         }
 
     def fpga(
         self,
         device: str,
-        ring: str | Ring,
+        ring: str | Ring | None = None,
         *,
         threads: int = 4,
         lanes: int = 1,
@@ -327,12 +362,16 @@ class Program:
         if aim is not None and not 1 <= aim <= 1000:
             raise InputError(f"the frequency must be 1 to 1000 MHz, not {aim:g}")
         target = None if folder is None else as_path(folder, "folder")
-        image = self._image(as_ring(ring), lanes, self_check, threads=threads, depth=depth)
+        ring = self._ring(ring)
+        image = self._image(ring, lanes, self_check, threads=threads, depth=depth)
+        precision = lost_weights(self.model, ring)
+        _warn(precision)
+        told = {"precision": precision.counts}
         if estimate:
             if target is not None or gate_level:
                 raise InputError("an estimate has neither files nor a netlist: it goes without folder and gate_level")
             parts = "generic" if inferred else found.family.target
-            return estimate_report(image, found, parts, rom=bool(rom))
+            return estimate_report(image, found, parts, rom=bool(rom)) | told
 
         from skinny.sim.fpga.gate import expect_gate_level
         from skinny.sim.fpga.report import Design, implement, write_design
@@ -343,10 +382,18 @@ class Program:
         design = Design(image, found, rom=bool(rom), inferred=bool(inferred))
         report = implement(design, range(1, seeds + 1), frequency=aim, gate_level=checked)
         files = {} if target is None else {"folder": target, "files": write_design(report, target)}
-        return report.as_dict() | files
+        return report.as_dict() | told | files
+
+    def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
+        """The ring ``given``, or that of the program, or ``default``."""
+        chosen = given if given is not None else self.model.ring or default
+        if chosen is None:
+            raise InputError("the program was compiled for no ring in particular: give a ring")
+        return as_ring(chosen)
 
     def _image(self, ring: Ring, lanes: int, self_check: bool | None, *, threads: int, depth: int | None = None) -> Any:
         """The image of this program for a core, or for an engine of several lanes."""
+        Units(self.model, ring)  # refuses a ring that has no scales
         options = ImageOptions(
             threads=as_whole(threads, "number of threads"),
             lanes=as_whole(lanes, "number of lanes"),
@@ -354,6 +401,12 @@ class Program:
             depth=None if depth is None else as_whole(depth, "program depth"),
         )
         return build_image(self.model, ring, options)
+
+
+def _warn(precision: Precision) -> None:
+    """The line that commands say, as a warning at the place of the call."""
+    if precision.line:
+        warnings.warn(precision.line, PrecisionWarning, stacklevel=3)
 
 
 def _outputs(given: Any) -> tuple[dict[str, Formula], str]:

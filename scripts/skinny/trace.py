@@ -14,6 +14,7 @@ from skinny.model.errors import InputError
 from skinny.model.files import write_file
 from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
+from skinny.model.program.units import Units
 from skinny.model.rings import Array, Number, Ring
 from skinny.model.run.golden import trace, trace_chunks
 from skinny.model.run.vcd import write_vcd
@@ -28,7 +29,7 @@ COLOURS = ("#0b6e99", "#d9730d", "#5b3a8c", "#2f7d4f", "#a8324a", "#7a7a7a")
 
 class Trace:
     """The registers of one inference: ``registers`` at the start and after each of the ``instructions``, and what was
-    sent as ``outputs``. ``print`` shows a line for each instruction, a notebook a picture."""
+    sent as ``outputs``, in the user's units. ``print`` shows a line for each instruction, a notebook a picture."""
 
     def __init__(self, program: Program, ring: Ring, inputs: Array, start: Array | None = None) -> None:
         self._given = (program, ring, inputs[None], start)
@@ -37,7 +38,11 @@ class Trace:
         self.ring = ring.name
         self.instructions = instruction_texts(program, scalar_texts(program), 0, len(program))
         self.registers: list[list[Number]] = ring.decode_all(self._elements)
-        self.outputs = {o.name: self.registers[o.at][o.register] for o in program.outputs}
+        units = Units(program, ring)
+        self.outputs = {
+            o.name: units.in_output(number, self.registers[o.at][o.register])
+            for number, o in enumerate(program.outputs)
+        }
 
     def __len__(self) -> int:
         return len(self.instructions)
@@ -83,7 +88,8 @@ def trace_lines(
     scalars = scalar_texts(program)
     sent: dict[int, list[str]] = {}
     for output in program.outputs:
-        text = f"{output.name} = R{output.register}{', restart' if output.restart else ''}"
+        scale = f"·2^{output.scale}" if output.scale else ""
+        text = f"{output.name} = R{output.register}{scale}{', restart' if output.restart else ''}"
         sent.setdefault(output.at, []).append(text)
     widths: list[int] = []
     step_width, text_width = len(str(len(program))), 0

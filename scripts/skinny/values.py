@@ -7,14 +7,14 @@ option (``--inputs``), the name of the argument stands.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.rings import Array, Ring, exact_number, parse_ring
+from skinny.model.program.units import Encoded, Units
+from skinny.model.rings import Array, Number, Ring, exact_number, parse_ring
 
 __all__ = [
     "as_box",
@@ -107,17 +107,18 @@ def printable(answer: Any, name: str = "") -> Any:
     return answer if answer is None or isinstance(answer, str) else readable(answer, name)
 
 
-def as_elements(given: Any, names: Sequence[str], ring: Ring, what: str = "inputs") -> tuple[Array, bool]:
-    """The inputs ``names`` as elements of shape ``(batch, inputs)``, and whether ``given`` is a single inference.
+def as_elements(given: Any, units: Units, what: str = "inputs") -> tuple[Encoded, bool]:
+    """The inputs as elements of shape ``(batch, inputs)``, and whether ``given`` is a single inference.
 
-    A single inference is a list or an array of numbers in the order of ``names``, or a dict of numbers by name. A batch
-    is a list of such lists, an array of shape ``(batch, inputs)``, a dict of columns or a DataFrame, whose other
+    A single inference is a list or an array of numbers in the order of the inputs, or a dict of numbers by name. A
+    batch is a list of such lists, an array of shape ``(batch, inputs)``, a dict of columns or a DataFrame, whose other
     columns are not read.
     """
+    names = units.inputs
     if given is None:
         if names:
             raise InputError(f"the program reads {listed(names)}: give {what}")
-        return np.empty((1, 0), dtype=ring.element_dtype), True
+        return Encoded.exactly(np.empty((1, 0), dtype=units.ring.element_dtype)), True
     if isinstance(given, Mapping):
         for name in given:
             if name not in names:
@@ -130,19 +131,19 @@ def as_elements(given: Any, names: Sequence[str], ring: Ring, what: str = "input
     batch = len(columns[0]) if columns else 1 if single else len(given)
     if not batch:
         raise InputError(f"{what}: there is no row of values")
-    out = np.empty((batch, len(names)), dtype=ring.element_dtype)
-    for u, (name, column) in enumerate(zip(names, columns, strict=True)):
-        out[:, u] = _encoded(column, ring, partial(_place, what, name, single))
-    return out, single
+
+    def place(name: str, row: int) -> str:
+        return f"{what}, column {name!r}" if single else f"{what}: row {row}, column {name!r}"
+
+    return units.encode_columns(columns, batch, _number, place), single
 
 
-def as_row(given: Any, names: Sequence[str], ring: Ring, what: str) -> Array:
-    """The inputs of a single inference as elements of shape ``(inputs,)``."""
-    elements, single = as_elements(given, names, ring, what)
+def as_row(given: Any, units: Units, what: str) -> Encoded:
+    """The inputs of a single inference, as a batch of one."""
+    inputs, single = as_elements(given, units, what)
     if not single:
-        raise InputError(f"{what}: one inference is wanted, not a batch of {len(elements)}")
-    row: Array = elements[0]
-    return row
+        raise InputError(f"{what}: one inference is wanted, not a batch of {len(inputs.elements)}")
+    return inputs
 
 
 def as_start(given: Any, width: int, ring: Ring) -> Array | None:
@@ -152,7 +153,13 @@ def as_start(given: Any, width: int, ring: Ring) -> Array | None:
     values = as_list(given, "start")
     if len(values) != width:
         raise InputError(f"start must have {width} values, not {len(values)}")
-    return _encoded(values, ring, lambda register: f"start, R{register - 1}")
+    out = np.empty(width, dtype=ring.element_dtype)
+    for register, value in enumerate(values):
+        try:
+            out[register] = ring.encode(_number(value))
+        except InputError as error:
+            raise InputError(f"start, R{register}: {error}") from None
+    return out
 
 
 def as_box(given: Any, names: Sequence[str], what: str = "box") -> list[tuple[Fraction, Fraction]]:
@@ -186,26 +193,15 @@ def _pair(given: Any, what: str) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def _place(what: str, name: str, single: bool, row: int) -> str:
-    return f"{what}, column {name!r}" if single else f"{what}: row {row}, column {name!r}"
-
-
-def _encoded(column: Sequence[Any], ring: Ring, place: Callable[[int], str]) -> Array:
-    """A column of numbers as elements. Equal numbers are encoded once; ``place`` names a row, counted from 1."""
-    known: dict[Any, Any] = {}
-    out = np.empty(len(column), dtype=ring.element_dtype)
-    for row, value in enumerate(column):
-        try:
-            element = known.get(value)
-            if element is None:
-                exact_number(value)
-                element = known[value] = ring.encode(value)
-            out[row] = element
-        except TypeError:  # what cannot be a key is no number
-            raise InputError(f"{place(row + 1)}: {shown(value)} is not a number") from None
-        except InputError as error:
-            raise InputError(f"{place(row + 1)}: {error}") from None
-    return out
+def _number(value: Any) -> Number:
+    """``value``, if it is a finite number."""
+    try:
+        hash(value)
+    except TypeError:
+        raise InputError(f"{shown(value)} is not a number") from None
+    exact_number(value)
+    number: Number = value
+    return number
 
 
 def _is_column(given: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from skinny.model.errors import CheckError
 from skinny.model.program.storage import load, save
-from skinny.scripts import cli, info
+from skinny.scripts import cli, options
 
 RUN = ("run", "p.skn", "--ring", "exact", "--inputs")
 
@@ -19,9 +19,9 @@ MALFORMED = [
     # usage
     ({}, [], "required: COMMAND"),
     ({}, ["bogus"], "invalid choice: 'bogus'"),
-    ({}, ["run"], "required: PROGRAM, --ring"),
+    ({}, ["run"], "required: PROGRAM"),
     ({}, ["run", "p.skn", "--ring", "exact", "--bogus"], "unrecognized arguments: --bogus"),
-    ({}, ["run", "p.skn", "--rin", "exact"], "required: --ring"),
+    ({}, ["run", "p.skn", "--rin", "exact"], "unrecognized arguments: --rin exact"),
     ({}, ["compile"], "required: FORMULA"),
     ({}, ["compile", "a", "--width", "three"], "argument --width: invalid int value: 'three'"),
     ({}, ["compile", "a", "--width", "2"], "the width must be 3 or more, not 2"),
@@ -205,12 +205,12 @@ def test_other_ends_have_their_exit_codes(skinny, monkeypatch, error, code, line
     def fail(path):
         raise error
 
-    monkeypatch.setattr(info, "load", fail)
+    monkeypatch.setattr(options, "load", fail)
     assert skinny("info", "p.skn") == (code, "", f"skinny: error: {line}\n")
 
 
 def test_internal_errors_are_not_hidden(monkeypatch):
-    monkeypatch.setattr(info, "load", lambda path: None)
+    monkeypatch.setattr(options, "load", lambda path: None)
     with pytest.raises(AttributeError):
         cli.main(["info", "p.skn"])
 
@@ -218,8 +218,8 @@ def test_internal_errors_are_not_hidden(monkeypatch):
 def test_the_installed_command_runs(folder):
     done = installed("run", "p.skn", "--ring", "exact", "--inputs", "a=1/2,b=-3", "--json", cwd=folder)
     # y = 2·(1/2)·(-3) - 3/4, z = 1/2
-    expected = b'{"program": "p.skn", "ring": "exact", "batch": 1, "outputs": {"y": ["-15/4"], "z": ["1/2"]}}\n'
-    assert (done.returncode, done.stdout, done.stderr) == (0, expected, b"")
+    expected = b'{"program": "p.skn", "ring": "exact", "batch": 1, "outputs": {"y": ["-15/4"], "z": ["1/2"]}, '
+    assert (done.returncode, done.stdout[: len(expected)], done.stderr) == (0, expected, b"")
 
 
 def test_the_installed_command_fails_clearly(folder):

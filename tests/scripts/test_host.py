@@ -175,3 +175,36 @@ def test_a_port_without_a_board(skinny, monkeypatch):
         os.close(slave)
     message = "skinny: error: check failed: no answer from the board (3 requests in a row)\n"
     assert (code, out, err) == (1, "", message)
+
+
+PID = """\
+skinny 1
+width 3
+inputs e i
+named kp = 1/2 in 0:2
+named ki = 1/4 in 0:1
+weight w[0] = kp
+weight w[1] = 3
+weight w[2] = -2*ki
+form f[0] = w[0]*e + w[2]*i + w[1]
+R0 += f[0]*R1
+emit u = R0
+end
+"""
+
+
+def test_a_weight_retuned_over_the_load_port(folder, skinny, answer, port):
+    """Only the words of named weights are sent, and the core in RTL computes with them."""
+    (folder / "pid.skn").write_text(PID)
+    words = ("host", port, "run", "pid.skn", "--inputs", "e=2,i=-3")
+    first = answer(*words)
+    assert (first["results"], first["loaded"], first["retuned"]) == ({"u": [1 + 1.5 + 3]}, True, False)
+    tuned = answer(*words, "--weight", "kp=1.25", "--weight", "ki=1")
+    assert (tuned["results"], tuned["loaded"], tuned["retuned"]) == ({"u": [2.5 + 6 + 3]}, False, True)
+    assert tuned["seal"] == first["seal"]
+    # What the board was set to does not stay behind the host's back.
+    assert answer(*words)["results"] == first["results"]
+    code, out, _ = skinny("host", port, "load", "pid.skn", "--weight", "kp=2")
+    assert (code, out) == (0, "pid.skn: 5 words, was there already, its named weights were sent\n")
+    code, _, err = skinny(*words, "--weight", "kp=2.5")
+    assert (code, err) == (2, "skinny: error: weight kp: 5/2 is outside its range 0:2\n")

@@ -32,6 +32,7 @@ def test_facts_of_a_program(answer):
         "output_scales": {"y": 0, "z": 0},
         "box": None,
         "approximations": {"y": 0, "z": 0},
+        "named_weights": {},
         "weights": 2,
         "weight_reads": [1, 1],
         "derived_weights": 0,

@@ -19,7 +19,8 @@ LANES = ["--threads", "3", "--lanes", "2"]
 def test_sim_over_a_ring_is_the_sequential_run(answer):
     told = answer("sim", "p.skn", "--ring", "prime:8191", "--random", "5", "--simulator", "amaranth", *LANES)
     ring = PrimeField(8191)
-    expected = run(load("p.skn"), ring, sim.random_inputs(5, 2, ring)).outputs
+    program = load("p.skn")
+    expected = run(program, ring, sim.random_inputs(5, program, ring).elements).outputs
     assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
     assert told["match"]
     assert "largest_difference" not in told

@@ -21,7 +21,13 @@ from skinny.model.program.storage import load, save
 def test_values_in_each_ring(answer, name, ring, y, z):
     save(load("p.skn"), "p.npz")
     found = answer("run", name, "--ring", ring, "--inputs", "a=1.5,b=-5/2")
-    assert found == {"program": name, "ring": ring, "batch": 1, "outputs": {"y": [y], "z": [z]}}
+    assert found == {
+        "program": name,
+        "ring": ring,
+        "batch": 1,
+        "outputs": {"y": [y], "z": [z]},
+        "precision": {"zero_weights": 0, "changed_weights": 0, "wrapped_rows": 0, "rounded_inputs": 0},
+    }
 
 
 def test_boolean_and_modular(answer, folder):
@@ -84,3 +90,89 @@ def test_numbers_beyond_printing_are_refused(skinny, folder):
     (folder / "x.skn").write_text(f"skinny 1\nwidth 3\nstart 1 1 1\ninputs a\n{body}emit y = R2\nend\n")
     code, out, err = skinny("run", "x.skn", "--ring", "exact", "--inputs", "a=1e999", "--json")
     assert (code, out, err) == (2, "", "skinny: error: y: a value has too many digits to be printed\n")
+
+
+SCALED = """\
+skinny 1
+width 3
+ring fixed:16.14
+inputs v t
+scale v = 11
+box v = 0:4095
+box t = -1:1
+R2 += v*R1
+R0 += t*R2
+emit y = R0 scale 11
+end
+"""
+
+
+def test_the_users_units_go_in_and_come_out(answer, skinny, folder):
+    (folder / "s.skn").write_text(SCALED)
+    for ring in ([], ["--ring", "exact"], ["--ring", "real"]):
+        assert answer("run", "s.skn", "--inputs", "v=3000,t=0.25", *ring)["outputs"] == {"y": [750]}
+    assert skinny("run", "s.skn", "--inputs", "v=5000,t=0") == (
+        2,
+        "",
+        "skinny: error: --inputs, column 'v': 5000 does not fit fixed:16.14 times 2^11 (-4096.0 to 4095.875)\n",
+    )
+    code, _, err = skinny("run", "s.skn", "--ring", "modular:16", "--inputs", "v=1,t=1")
+    assert (code, err.startswith("skinny: error: the program has scales, so it runs in fixed:BITS.FRAC")) == (2, True)
+
+
+def test_a_program_without_a_ring_needs_one(skinny):
+    code, _, err = skinny("run", "p.skn", "--inputs", "a=1,b=1")
+    assert (code, err) == (2, "skinny: error: p.skn was compiled for no ring in particular: give --ring\n")
+
+
+LOST = (
+    "fixed:16.8: 1 weight became 0 (w[0] = 0.001); 1 weight changed by more than 1 % (w[1] = 0.006 is 0.0078125); "
+    "1 of 2 rows wrapped, so that results are wrong by more than rounding; 2 input values rounded"
+)
+
+
+def test_nothing_is_silent(skinny, folder):
+    (folder / "l.skn").write_text(
+        "skinny 1\nwidth 3\ninputs a\nweight w[0] = 1/1000\nweight w[1] = 3/500\n"
+        "R0 += w[0]*R1\nR0 += w[1]*R1\nR2 += a*R1\nR0 += a*R2\nemit y = R0\nend\n"
+    )
+    (folder / "l.csv").write_text("a\n0.1\n20.3\n")
+    words = ("run", "l.skn", "--ring", "fixed:16.8", "--inputs", "l.csv")
+    code, out, err = skinny(*words)
+    assert (code, err) == (0, f"skinny: {LOST}\n")
+    assert skinny(*words, "--strict") == (1, out, f"skinny: error: check failed: {LOST} (--strict)\n")
+    code, out, err = skinny(*words, "--json")
+    counts = '"precision": {"zero_weights": 1, "changed_weights": 1, "wrapped_rows": 1, "rounded_inputs": 2}'
+    assert (code, counts in out, err) == (0, True, f"skinny: {LOST}\n")
+    code, _, err = skinny("run", "l.skn", "--ring", "real", "--inputs", "l.csv", "--strict")
+    assert (code, err) == (0, "")
+
+
+def test_named_weights_are_set_without_compiling(answer, skinny, folder):
+    assert skinny("compile", "weight kp = 0.5 in 0:2; u = kp*e", "-o", "k.skn")[0] == 0
+    words = ("run", "k.skn", "--ring", "fixed:16.8", "--inputs", "e=3")
+    assert answer(*words)["outputs"] == {"u": [1.5]}
+    assert answer(*words, "--weight", "kp=1.25")["outputs"] == {"u": [3.75]}
+    assert answer("sim", *words[1:], "--weight", "kp=5/4")["results"] == {"u": [3.75]}
+    told = answer("info", "k.skn")
+    assert told["named_weights"] == {"kp": {"value": "1/2", "low": 0, "high": 2}}
+    _, out, _ = skinny("info", "k.skn", "--weight", "kp=2")
+    assert ["kp", "2", "0:2"] in [line.split() for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["kp=3"], "weight kp: 3 is outside its range 0:2"),
+        (["ki=1"], "the program has no named weight 'ki', only kp"),
+        (["kp"], "--weight: expected NAME=VALUE, found 'kp'"),
+        (["kp=x"], "--weight kp: 'x' is not a finite number"),
+        (["kp=1", "kp=1"], "--weight: 'kp' is given twice"),
+    ],
+)
+def test_weights_that_cannot_be_set(skinny, folder, given, message):
+    (folder / "k.skn").write_text(
+        "skinny 1\nwidth 3\nnamed kp = 1 in 0:2\nweight w[0] = kp\nR0 += w[0]*R1\nemit y = R0\nend\n"
+    )
+    words = [word for text in given for word in ("--weight", text)]
+    assert skinny("run", "k.skn", "--ring", "exact", *words) == (2, "", f"skinny: error: {message}\n")

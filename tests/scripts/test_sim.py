@@ -11,7 +11,10 @@ from skinny.model.run.golden import run
 from skinny.scripts.bench.sim import bench_sim
 from skinny.sim import build
 
-KEYS = {"match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "simulator", "seconds"}
+KEYS = {
+    *("match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "simulator", "seconds"),
+    "precision",
+}
 
 
 @pytest.mark.parametrize("simulator", ["bulk", "verilator", "amaranth"])
@@ -20,7 +23,8 @@ def test_random_inputs(answer, simulator):
     assert set(told) == KEYS
     assert (told["match"], told["simulator"]) == (True, simulator)
     ring = FixedPoint(16, 8)
-    expected = run(load("p.skn"), ring, answers.random_inputs(10, 2, ring)).outputs
+    program = load("p.skn")
+    expected = run(program, ring, answers.random_inputs(10, program, ring).elements).outputs
     assert [told["results"]["y"], told["results"]["z"]] == [ring.decode_all(column) for column in expected.T]
     # Seven words (an attention step, four instructions, two emits), three batches of four threads.
     assert told["cycles_per_inference"] == told["cycles"] / 10
@@ -127,3 +131,34 @@ def test_bench():
     assert all(
         told[f"{name}_cycles_per_second"] > 0 for name in ("cpp_main", "bulk", "bulk_traced", "cocotb", "amaranth")
     )
+
+
+SCALED = """\
+skinny 1
+width 3
+ring fixed:16.14
+inputs v t
+scale v = 11
+box v = 0:4095
+box t = -1:1
+R2 += v*R1
+R0 += t*R2
+emit y = R0 scale 11
+end
+"""
+
+
+def test_the_rtl_in_the_users_units(answer, skinny, folder):
+    (folder / "s.skn").write_text(SCALED)
+    (folder / "s.csv").write_text("v,t\n3000,0.25\n4095,-1\n")
+    told = answer("sim", "s.skn", "--inputs", "s.csv")
+    assert told["results"] == {"y": [750, -4095]}
+    assert told["precision"] == {"zero_weights": 0, "changed_weights": 0, "wrapped_rows": 0, "rounded_inputs": 0}
+    told = answer("sim", "s.skn", "--random", "200")
+    assert told["precision"]["wrapped_rows"] == 0
+    assert -4095 <= min(told["results"]["y"]) < -3000
+    assert 3000 < max(told["results"]["y"]) <= 4095
+    (folder / "w.skn").write_text(SCALED.replace("-1:1", "-2:1").replace("scale 11", "scale 10"))
+    code, _, err = skinny("sim", "w.skn", "--inputs", "v=4095,t=-2", "--strict")
+    line = "fixed:16.14: 1 of 1 row wrapped, so that results are wrong by more than rounding"
+    assert (code, err) == (1, f"skinny: error: check failed: {line} (--strict)\n")

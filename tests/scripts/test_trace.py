@@ -64,3 +64,16 @@ def test_written_registers_are_bold_in_a_terminal(skinny, monkeypatch):
     monkeypatch.setattr(trace.sys.stdout, "isatty", lambda: True, raising=False)
     _, out, _ = skinny(*WORDS, "a=3,b=5")
     assert "\033[1m5\033[0m*" in out.replace(" ", "")
+
+
+def test_outputs_are_in_the_users_units(answer, skinny, folder):
+    (folder / "s.skn").write_text(
+        "skinny 1\nwidth 3\nring fixed:16.14\ninputs v\nscale v = 11\nR0 += v*R1\nemit y = R0 scale 11\nend\n"
+    )
+    told = answer("trace", "s.skn", "--inputs", "v=3000")
+    assert (told["ring"], told["registers"][-1][0], told["outputs"]) == ("fixed:16.14", 3000 / 2048, {"y": 3000})
+    (folder / "s.csv").write_text("v\n0.1\n1024\n0.1\n")
+    code, out, err = skinny("trace", "s.skn", "--inputs", "s.csv", "--row", "2")
+    assert (code, out.split()[-3:], err) == (0, ["y", "=", "R0·2^11"], "")
+    code, _, err = skinny("trace", "s.skn", "--inputs", "s.csv", "--row", "3", "--strict")
+    assert (code, err) == (1, "skinny: error: check failed: fixed:16.14: 1 input value rounded (--strict)\n")

@@ -61,3 +61,15 @@ def test_bad_arguments(skinny, folder, words, message):
 def test_a_folder_that_cannot_be_made(skinny):
     code, _, err = skinny("verilog", "p.skn", "--ring", "fixed:16.8", "-o", "p.skn")
     assert (code, err) == (2, "skinny: error: p.skn: cannot be made (File exists)\n")
+
+
+def test_lost_weights_are_told_before_anything_is_written(skinny, folder):
+    (folder / "l.skn").write_text("skinny 1\nwidth 3\nweight w[0] = 1/1000\nR0 += w[0]*R1\nemit y = R0\nend\n")
+    words = ("verilog", "l.skn", "--ring", "fixed:16.8", "-o", "l")
+    code, _, err = skinny(*words, "--strict")
+    line = "fixed:16.8: 1 weight became 0 (w[0] = 0.001)"
+    assert (code, err) == (1, f"skinny: error: check failed: {line} (--strict)\n")
+    assert not (folder / "l").exists()
+    code, _, err = skinny(*words)
+    assert (code, err) == (0, f"skinny: {line}\n")
+    assert (folder / "l" / "manifest.json").exists()

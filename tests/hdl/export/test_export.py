@@ -16,6 +16,7 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.cycles import overhead
 from skinny.model.machine.isa import CoreConfig
+from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 from skinny.sim.build import build_program
 from skinny.sim.check.generate import random_program
@@ -140,7 +141,13 @@ def test_the_manifest_says_what_a_raw_word_means():
         input_scales=(12, *image.program.input_scales[1:]),
         outputs=tuple(o._replace(scale=-3, approximation=Fraction(1, 8)) for o in image.program.outputs),
     )
+    words = ((0, Fraction(1)), (1, scaled.weights[1] / scaled.weights[0]))
+    scaled = replace(scaled, named=(NamedWeight("k", scaled.weights[0], Fraction(-200), Fraction(200), words),))
     told = json.loads(design_files(image.reassemble(scaled), elements)["manifest.json"])["units"]
+    (named,) = told["named_weights"]
+    assert (named["name"], named["low"], named["high"]) == ("k", "-200", "200")
+    assert named["value"] == str(scaled.weights[0])
+    assert named["words"] == [{"space": 1, "address": k, "factor": str(factor)} for k, factor in words]
     assert told["frac"] == 8
     assert told["meaning"] == "value = raw * 2^(scale - frac), raw being the word as a signed number"
     assert told["inputs"][0] == {"name": image.program.inputs[0], "scale": 12, "box": None}

@@ -1,13 +1,21 @@
 """Scalars of the analysis against forms that are evaluated in fractions."""
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from skinny.model.bounds.analysis import Analysis
+from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.enclosures import Algebra
 from skinny.model.bounds.scalars import Scalars
+from skinny.model.compiler.pipeline import compile_formula
+from skinny.model.errors import InputError
+from skinny.model.formula.parse import parse_formula
 from skinny.model.program.program import Input, Linear, Weight
-from skinny.model.rings import FixedPoint
+from skinny.model.rings import Exact, FixedPoint
+from skinny.model.run.golden import run, trace
 
 RING = FixedPoint(16, 6)
 WEIGHTS = (Fraction(1, 3), Fraction(-7, 10), Fraction(5, 4))
@@ -65,3 +73,45 @@ def test_a_factor_has_the_used_weights_over_one_denominator(reference):
     assert factor.change == pytest.approx(float(Fraction(1, 3) - Fraction(21, 64)))
     # 5/4 has enough trailing zeros only after the word that is read; it is a float, so nothing changes.
     assert scalars.factor(2).change == 0
+
+
+NAMED = [
+    "u = kp*e + ki*i - 2*kp",
+    "y = (kp*e + ki)^2 + kp*ki*e*i + 1/2",
+    "y = ki*(e*i - kp)^3",
+    "y = kp*e^3 - ki*e",
+]
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_bounds_hold_for_all_values_of_named_weights(text):
+    """Random words in the ranges of the weights and in the box, and their corners, against the same over the
+    rationals."""
+    ring, rng = FixedPoint(32, 10), np.random.default_rng(1)
+    outputs = parse_formula(f"weight kp = 0.1 in -1/2:1; weight ki = 3/4 in 1/4:3/4; {text}")
+    program = compile_formula(outputs).program
+    box = [(Fraction(-1), Fraction(1, 2))] * len(program.inputs)
+    found = bound(program, ring, box)
+    ends = [(round(low * 1024), round(high * 1024)) for low, high in program.weight_ranges()]
+    worst = 0.0
+    for number in range(60):
+        words = [int(rng.choice(pair)) if number < 20 else int(rng.integers(pair[0], pair[1] + 1)) for pair in ends]
+        tuned = replace(program, named=(), weights=tuple(Fraction(word, 1024) for word in words))
+        inputs = rng.integers(-1024, 513, (50, len(box)))
+        inputs[:20] = rng.choice([-1024, 512], (20, len(box)))
+        sent = ring.decode_all(run(tuned, ring, inputs).outputs[:, 0])
+        rational = Exact().encode_all([[Fraction(int(word), 1024) for word in row] for row in inputs])
+        exact = run(tuned, Exact(), rational).outputs[:, 0]
+        worst = max(worst, *(abs(float(a - b)) for a, b in zip(sent, exact, strict=True)))
+        registers = trace(tuned, ring, inputs) / 1024
+        assert (registers >= found.ranges[:, 0]).all()
+        assert (registers <= found.ranges[:, 1]).all()
+    (error,) = found.errors.values()
+    assert worst <= error <= 6 * worst
+
+
+def test_the_range_of_a_weight_must_fit():
+    program = compile_formula(parse_formula("weight kp = 1 in 0:200; y = kp*x")).program
+    with pytest.raises(InputError, match=r"the range of weight kp: 200 does not fit fixed:16\.8"):
+        bound(program, FixedPoint(16, 8), [(Fraction(0), Fraction(1))])
+    assert Analysis(program, FixedPoint(32, 8), [(Fraction(0), Fraction(1, 2))]).bits_needed() == 17

@@ -349,3 +349,43 @@ def test_wrong_code_is_laid_to_the_pass_that_wrote_it(monkeypatch):
     monkeypatch.setattr(pipeline, "recurrence", lambda *given: good(*given).part(slice(0, 1)))
     with pytest.raises(CheckError, match=r"first after the step univariate$"):
         compile_formula(parse_formula("x^5 + 2*x^3 + 7"))
+
+
+def test_a_controller_with_named_gains_is_one_form():
+    text = "weight kp = 0.8 in 0:2; weight ki = 0.1 in 0:1; weight kd = 0.8 in 0:1; u = kp*e + ki*i + kd*d"
+    program = compile_formula(parse_formula(text)).program
+    assert (len(program), program.words) == (1, 4)  # three attention steps and one instruction
+    assert program.weight_names() == ["kp", "ki", "kd"]
+
+
+@pytest.mark.parametrize("attention", [True, False])
+@pytest.mark.parametrize("contract", ["clean", "in-place"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = (a*x + b)^2 + a*b*x*z + 3",
+        "y = a",
+        "y = a + x + 1/2",
+        "y = (a + 1/2)*x - b",
+        "y = a^3*x^2*z - 2*a*x",
+        "y = (a*x + b*z)*(b*x + a*z + 1); q = (x + a)^3 + 2*b",
+        "y = 0*a + x",
+    ],
+)
+def test_named_weights_can_be_set_after_compiling(text, contract, attention):
+    """The program with other values is the formula with these values, which the compiler never saw."""
+    weights = "weight a = 1/2 in -9:9; weight b = -3 in -9:9; "
+    program = compile_formula(parse_formula(weights + text), contract=contract, attention=attention).program
+    assert attention or not program.attends()
+    known = [weight.name for weight in program.named]
+    for a, b in ((Fraction(1, 2), Fraction(-3)), (Fraction(7), Fraction(-2, 3)), (Fraction(0), Fraction(0))):
+        set_so = program.with_weights(**{name: v for name, v in (("a", a), ("b", b)) if name in known})
+        values = dict(zip(program.inputs, (Fraction(5, 3), Fraction(-2)), strict=False))
+        row = Exact().encode_all([[values[name] for name in program.inputs]])
+        found = run(set_so, Exact(), row).outputs[0]
+        expected = parse_formula(
+            f"let a = {a.numerator}/{a.denominator}; let b = {b.numerator}/{b.denominator}; {text}"
+        )
+        for output, value in zip(program.outputs, found, strict=True):
+            inputs = {name: np.array([number], dtype=object) for name, number in values.items()}
+            assert value == evaluate(expected[output.name], inputs, Exact())[0]

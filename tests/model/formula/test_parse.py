@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import evaluate, facts, formula_text
+from skinny.model.formula.formula import evaluate, facts, formula_text, postorder
 from skinny.model.formula.parse import parse_formula
+from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import Exact, PrimeField
 
 POINT = {"a": Fraction(2), "b": Fraction(-3), "c": Fraction(5, 7)}
@@ -122,7 +123,7 @@ KNOWN = "sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf, inverse"
 MALFORMED = [
     ("", "the formula is empty", None),
     ("  # only a comment\n ;;", "the formula is empty", None),
-    ("let s = a", "the formula has no output, only 'let'", None),
+    ("let s = a", "the formula has no output, only definitions", None),
     ("a + ", "the formula ends where a value was expected", (1, 5)),
     ("a + * b", "expected a value, found '*'", (1, 5)),
     ("a b", "expected an operator, found 'b'", (1, 3)),
@@ -240,3 +241,40 @@ def test_depth_100000_needs_no_recursion():
     assert facts(formula).depth == 2 * depth
     with pytest.raises(InputError, match="never closed at line 1, column 1"):
         parse_formula("(" * depth + "a")
+
+
+def test_named_weights():
+    found = parse_formula("weight kp = 0.8 in 0:2 # gain\nweight _k2 = -1/2 in -1:+1/4; u = kp*(e - _k2)")
+    assert [node.value for node in postorder(found["u"]) if node.kind == "weight"] == [
+        NamedWeight("kp", Fraction(4, 5), Fraction(0), Fraction(2)),
+        NamedWeight("_k2", Fraction(-1, 2), Fraction(-1), Fraction(1, 4)),
+    ]
+    assert repr(found["u"]) == "kp*(e - _k2)"
+    # The word is still free as a name.
+    assert repr(parse_formula("weight = 3*weight_of")["weight"]) == "3*weight_of"
+    assert repr(parse_formula("weight*2")["y"]) == "weight*2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("weight kp = 3 in 0:2; u = kp", "weight kp: 3 is outside its range 0:2 at line 1, column 8"),
+        (
+            "weight kp = 1; u = kp",
+            "a weight is written like 'weight kp = 0.8 in 0:2'; expected 'in' at line 1, column 14",
+        ),
+        ("weight kp 1; u = kp", "a weight is written like 'weight kp = 0.8 in 0:2'; expected '=' at line 1, column 11"),
+        ("weight kp = 1 in 0; u = kp", "a weight is written like 'weight kp = 0.8 in 0:2'; expected ':'"),
+        ("weight kp = a in 0:2; u = kp", "expected a number at line 1, column 13"),
+        ("weight kp = 1 in 0:2 3; u = kp", "nothing may follow the range of a weight at line 1, column 22"),
+        ("u = kp; weight kp = 1 in 0:2", "'kp' is defined after it was used as an input at line 1, column 16"),
+        ("weight kp = 1 in 0:2; kp = 3", "'kp' is defined twice at line 1, column 23"),
+        ("weight kp = 1 in 0:2", "the formula has no output, only definitions"),
+        ("weight kp", "a weight is written like"),
+        ("weight kp =", "expected a number"),
+    ],
+)
+def test_malformed_weights_are_refused(text, message):
+    with pytest.raises(InputError) as caught:
+        parse_formula(text)
+    assert str(caught.value).startswith(message)

@@ -27,7 +27,9 @@ from skinny.model.link.wire import (
     unpack_words,
 )
 from skinny.model.machine.assemble import assemble
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.machine.image import Write
+from skinny.model.machine.isa import CoreConfig, Space
+from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 
 BODIES = st.binary(min_size=3, max_size=250) | st.lists(st.sampled_from([0, 1, 255]), min_size=3, max_size=250).map(
@@ -160,3 +162,14 @@ def test_the_seal_changes_with_anything_that_is_loaded():
     ]
     assert len({seal(image) for image in images}) == len(images)
     assert seal(images[0]) == seal(assemble(images[0].program, config))
+
+
+def test_the_seal_leaves_named_weights_out():
+    text = "skinny 1\nwidth 3\nnamed k = 1 in 0:2\nweight w[0] = k\nweight w[1] = 1\nR0 += w[0]*R1\nemit y = R0\nend\n"
+    config = CoreConfig(FixedPoint(16, 8), depth=8, inputs=2, weights=2)
+    image, tuned, other = (
+        assemble(program, config)
+        for program in (loads(text), loads(text).with_weights(k=2), loads(text.replace("w[1] = 1", "w[1] = 2")))
+    )
+    assert seal(image) == seal(tuned) != seal(other)
+    assert list(tuned.named_weights()) == [Write(Space.WEIGHTS, 0, 2 << 8)]

@@ -2,10 +2,25 @@
 
 import contextlib
 import resource
+from fractions import Fraction
 
 import pytest
 from hypothesis import strategies as st
+from skinny.model.named_weight import NamedWeight
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+
+
+@st.composite
+def named_weights(draw, numbers):
+    """Named weights that some of the weights with these ``numbers`` come from."""
+    left = draw(st.permutations(list(numbers)))
+    out = []
+    for name in draw(st.lists(st.sampled_from(["kp", "derived", "in", "named"]), unique=True)):
+        low, value, high = sorted(draw(st.lists(st.fractions(max_denominator=99), min_size=3, max_size=3)))
+        words, left = left[: draw(st.integers(0, 2))], left[2:]
+        factors = tuple((k, draw(st.sampled_from([1, -1, 2, Fraction(-1, 3), 0]))) for k in sorted(words))
+        out.append(NamedWeight(name, value, low, high, tuple((k, Fraction(factor)) for k, factor in factors)))
+    return tuple(out)
 
 
 @st.composite
@@ -21,6 +36,10 @@ def drawn_programs(draw):
         linear = st.builds(lambda t, b: Linear(tuple(t), b), terms, st.none() | index)
         forms = draw(st.permutations(forms + draw(st.lists(linear, max_size=3))))
     length = draw(st.integers(0, 12)) if forms else 0
+    named = draw(named_weights(range(len(weights))))
+    for weight in named:
+        for k, factor in weight.words:
+            weights[k] = factor * weight.value
     dst = draw(st.lists(st.integers(0, width - 1), min_size=length, max_size=length))
     src = [(j + draw(st.integers(1, width - 1))) % width for j in dst]
     sign = draw(st.lists(st.sampled_from([1, -1]), min_size=length, max_size=length))
@@ -45,6 +64,7 @@ def drawn_programs(draw):
         contract=draw(st.sampled_from(["clean", "in-place"])),
         start=tuple(draw(st.lists(st.integers(-9, 2**70), min_size=width, max_size=width))),
         self_check=draw(st.booleans()),
+        named=named,
         input_scales=tuple(draw(scales) for _ in inputs),
         box=draw(st.none() | box),
         ring=draw(st.sampled_from(["", "fixed:16.11", "modular:8", "real"])),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
+from skinny.model.named_weight import NamedWeight
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight, attention_cost
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import matrices, product, run
@@ -332,3 +333,53 @@ def test_an_input_and_a_weight_of_one_number_are_two_scalars():
     plain = Program(2, ("a", "b"), (Fraction(2),), (Input(0), Weight(0)), Columns.empty(), (Output("y", 0, 0),))
     assert replace(plain, forms=(Weight(0), Input(0))) != plain
     assert Program.concatenate([plain]).forms == (Input(0), Weight(0))
+
+
+KP = NamedWeight("kp", Fraction(3), Fraction(0), Fraction(4), ((0, Fraction(1)), (2, Fraction(2, 3))))
+
+
+def test_named_weights_are_set_in_all_their_words():
+    program = Program(**PLAIN, named=(KP,))
+    changed = program.with_weights(kp=1.5)
+    assert changed.weights == (Fraction(3, 2), Fraction(-1), Fraction(1))
+    assert changed.named == (KP._replace(value=Fraction(3, 2)),)
+    assert program.weight_names() == ["kp", "w[1]", "2/3*kp"]
+    assert replace(changed, weights=program.weights, named=program.named) == program
+    negative = replace(program, weights=(3, -1, -6), named=(KP._replace(words=((2, Fraction(-2)),)),))
+    assert negative.weight_ranges() == [(3, 3), (-1, -1), (-8, 0)]
+    twice = Program.concatenate([program, program])
+    assert (twice.weights, twice.named) == (program.weights, program.named)
+    with pytest.raises(InputError, match="the weight 'kp' differs, so the programs cannot be concatenated"):
+        Program.concatenate([program, changed])
+    with pytest.raises(InputError, match=r"^weight kp: 4 does not fit fixed:4\.1"):
+        program.with_weights(kp=4).quantise(FixedPoint(4, 1))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"kp": 5}, "weight kp: 5 is outside its range 0:4"),
+        ({"ki": 1}, "the program has no named weight 'ki', only kp"),
+        ({"kp": "x"}, "weight kp: a number must be an int, a float or a Fraction, not 'x'"),
+    ],
+)
+def test_what_a_weight_cannot_be_is_refused_by_name(values, message):
+    with pytest.raises(InputError) as caught:
+        Program(**PLAIN, named=(KP,)).with_weights(**values)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ((KP, KP), "the name 'kp' is used twice"),
+        ((KP._replace(name="x0"),), "the name 'x0' is used twice"),
+        ((KP._replace(words=((3, Fraction(1)),)),), "weight kp: index 3 is past the end (3)"),
+        ((KP._replace(words=((1, Fraction(1)),)),), "weight kp: w[1] is not 1 times its value"),
+        ((KP._replace(value=Fraction(9)),), "weight kp: 9 is outside its range 0:4"),
+    ],
+)
+def test_named_weights_that_mean_nothing_are_refused(named, message):
+    with pytest.raises(InputError) as caught:
+        Program(**PLAIN, named=named)
+    assert str(caught.value) == message

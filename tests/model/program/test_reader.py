@@ -155,3 +155,26 @@ def test_many_short_lines_take_little_memory(memory_for):
     text = "skinny 1\n" + "\n" * (32 << 20)
     with memory_for(64 << 20), pytest.raises(InputError, match="<text>:33554433: the program is cut off"):
         loads(text)
+
+
+NAMED = TEXT.replace("weight w[0] = 2\n", "named kp = 1 in 0:2\nweight w[0] = 2*kp\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("in 0:2", "0:2", 11, "expected 'named NAME = VALUE in LOW:HIGH', found 'named kp = 1 0:2'"),
+        ("in 0:2", "in 2", 11, "a range must be like '-1:1/2', not '2'"),
+        ("kp = 1 in", "kp = x in", 11, "a weight must be an integer or a fraction, not 'x'"),
+        ("kp = 1 in", "kp = 3 in", 11, "weight kp: 3 is outside its range 0:2"),
+        ("in 0:2", "in 0:2\nnamed kp = 1 in 0:2", 12, "the weight 'kp' is given twice"),
+        ("2*kp", "x*kp", 12, "a factor must be an integer or a fraction, not 'x'"),
+        ("2*kp", "2*ki", 12, "a weight must be an integer or a fraction, not '2*ki'"),
+    ],
+)
+def test_malformed_named_weights_are_refused(old, new, line, message):
+    assert loads(NAMED).weights[0] == 2
+    assert loads(NAMED.replace("kp = 1 ", "kp = 3/2 ")).weights[0] == 3
+    with pytest.raises(InputError) as caught:
+        loads(NAMED.replace(old, new), "p.skn")
+    assert str(caught.value) == f"p.skn:{line}: {message}"

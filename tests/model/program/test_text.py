@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
+from skinny.model.named_weight import NamedWeight
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.program.text import dumps, loads
 
@@ -19,8 +20,11 @@ inputs a b
 scale a = 12
 box a = 0:4095
 box b = -1/2:1/2
+named kp = 4/5 in 0:2
 weight w[0] = 2
 weight w[1] = -3/4 derived
+weight w[2] = kp
+weight w[3] = -1/2*kp
 form f[0] = w[0]*a + w[1]*b + w[0]
 R2 += a*R1
 R0 -= w[0]*R2
@@ -33,8 +37,9 @@ end
 PROGRAM = Program(
     width=3,
     inputs=("a", "b"),
-    weights=(Fraction(2), Fraction(-3, 4)),
-    derived=(False, True),
+    weights=(Fraction(2), Fraction(-3, 4), Fraction(4, 5), Fraction(-2, 5)),
+    derived=(False, True, False, False),
+    named=(NamedWeight("kp", Fraction(4, 5), Fraction(0), Fraction(2), ((2, Fraction(1)), (3, Fraction(-1, 2)))),),
     forms=(Input(0), Weight(0), Linear(((0, 0), (1, 1)), 0)),
     code=Columns.of([2, 0, 1], [1, 2, 0], [1, -1, 1], [0, 1, 2]),
     outputs=(Output("y", 0, 3), Output("y1", 2, 3, True, 3, Fraction(1, 1000))),
