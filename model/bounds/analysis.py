@@ -29,6 +29,9 @@ from skinny.model.rings import FixedPoint
 
 from .box import Box, encoded, encoded_box
 from .enclosures import TINY, UNIT, Algebra, Enclosure
+from .graph import value_graph
+from .nodes import Factor as NodeFactor
+from .nodes import Nodes
 from .recurring import recurring_states
 from .registers import MANY_ZEROS, Product, Register
 from .scalars import Scalars
@@ -44,6 +47,8 @@ MOST_BITS = 32
 #: after each term of a sum.
 _WORK, _LEAST_TERMS = 40_000_000, 512
 _RECURRING_WORK, _LEAST_RECURRING = 3 * 10**12, 4
+#: Programs that are bounded by values at nodes have at most so many instructions, and edges in their graph.
+_MOST_EVALUATED, _MOST_EDGES = 20_000, 200_000
 #: Products that are remembered from one state that recurs to the next.
 _KEPT_PRODUCTS = 10_000
 #: When the error of an output exceeds so many steps for each instruction, forgetting may be the cause: the structure is
@@ -95,10 +100,11 @@ class Analysis:
         self.low = np.full(len(program), -np.inf)
         self.high = np.full(len(program), np.inf)
         self.errors = {output.name: float("inf") for output in program.outputs}
-        self._run()
-        plausible = _PLAUSIBLE * len(program) * float(self.unit)
-        if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
-            self._narrow()
+        if not self._evaluate():
+            self._run()
+            plausible = _PLAUSIBLE * len(program) * float(self.unit)
+            if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
+                self._narrow()
         scalars = [self.scalars.scalar(number) for number in range(len(program.forms))]
         # Actual values are on the grid.
         steps = 2.0**ring.frac
@@ -109,6 +115,27 @@ class Analysis:
             np.floor(ends * steps) / steps for ends in (self.high, np.array([scalar.high for scalar in scalars]))
         )
         self.reads = self._reads()
+
+    def _evaluate(self) -> bool:
+        """Bound everything by values at nodes; false when there would be too many."""
+        if len(self.program) > _MOST_EVALUATED:
+            return False
+        scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
+        graph = value_graph(self.program, [scalar.zeros for scalar in scalars], self.frac, _MOST_EDGES)
+        if graph is None:
+            return False
+        factors = [NodeFactor(scalar.precise, scalar.rational, scalar.noises) for scalar in scalars]
+        nodes = Nodes(graph, factors, float(self.unit) / 2)
+        if not nodes.known:
+            return False
+        self.errors = {
+            output.name: nodes.error(node) for output, node in zip(self.program.outputs, graph.sent, strict=True)
+        }
+        nodes.settle([*graph.read, *graph.sent])
+        ranges = {number: nodes.range(number) for number in set(graph.written)}
+        for t, number in enumerate(graph.written):
+            self.low[t], self.high[t] = ranges[number]
+        return True
 
     def _run(self) -> None:
         """Follow the program up to its end, or up to a value that fits no word."""

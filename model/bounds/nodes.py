@@ -1,0 +1,437 @@
+"""Bounds of polynomials from their values at nodes, without ever writing the polynomials down.
+
+Every value of a program is a polynomial of the inputs, and so is what each rounding contributes to it. With the inputs
+as ``cos θ``, they are trigonometric polynomials on a torus. One of them that is largest at ``θ*``, with ``|p(θ*)| = M``,
+is at least ``M·cos(n·δ)`` at a distance of ``δ``, when its degree is ``n`` and ``n·δ`` is below a right angle (M. Riesz).
+So the values at nodes that leave no gap wider than ``2δ`` bound it everywhere:
+
+    |p| <= max over the nodes of |p| / cos(n·δ).
+
+With several inputs the cosines of all are multiplied (one input after the other), or their angles added for each
+monomial (along the line from ``θ*`` to its node), whichever is better. An input of degree one needs its two ends only.
+
+The bound holds for sums of absolute values too, because ``Σ |p_k|`` is the largest of ``Σ ±p_k`` over the signs. Each
+rounding is a noise between -1 and 1 of half a step, so that the error of an output is
+
+    Σ_k |q_k(x)|·half a step + |what rounded weights change|,
+
+where ``q_k`` is the derivative of the output by the product ``k``: one sweep forwards for the values, one backwards for
+the derivatives, at all nodes at once. Nodes in whose neighbourhood the sum cannot be largest are left out, and the gaps
+between the others halved, until the cosine is near one.
+
+The sweeps follow the value graph (``graph``), in floats or in whole numbers of steps of 2^-256. What they lose is at
+most a sum over the graph with all its terms positive; where that is too much in floats, whole numbers are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import cos, pi, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .enclosures import UNIT
+from .graph import ONE, ZERO, Graph, Product, Sum
+
+__all__ = ["Factor", "Nodes"]
+
+Floats = NDArray[np.float64]
+
+#: Products of nodes of the graph and points at which they are evaluated: in the first sweep, and in all later ones of an
+#: output. A millisecond takes some 10^5 of them.
+_FIRST_WORK, _LATER_WORK = 2_000_000, 4_000_000
+#: Whole numbers are some fifty times slower than floats.
+_WHOLE_WORK = 400_000
+#: Points for each degree of an input in the first sweep, if the work allows: the more, the tighter the ranges.
+_DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 1.0))
+#: An error is not sought more closely than by this factor.
+_CLOSE = 1.02
+#: Points that are evaluated together at least, as far as there are gaps to be halved.
+_TOGETHER = 100_000
+#: Multiplications for the coefficients of the ranges.
+_COEFFICIENT_WORK = 20_000_000
+#: The error that a range includes is not sought more closely when it is below this part of the range.
+_MINOR = 1 / 64
+#: Nodes are rounded to so many bits, which moves them by less than the slack on the circle.
+_NODE_BITS, _SLACK = 48, 1e-6
+_SHIFT = 256
+#: What one operation loses, relative to the sum of absolute values.
+_FLOAT_LOSS, _WHOLE_LOSS = UNIT, 2.0**-250
+#: Positive sums beyond this are not followed.
+_HOPELESS = 2.0**90
+
+
+class Factor(NamedTuple):
+    """A scalar: its coefficients by variable (0: the constant) with exact and with rounded weights, and the roundings
+    of its own products by noise, with their sizes."""
+
+    exact: dict[int, Fraction]
+    used: dict[int, Fraction]
+    noises: dict[int, float]
+
+
+class _Form(NamedTuple):
+    """A scalar at all points: exact, used, their difference (None: nothing), and the size of its noises."""
+
+    exact: Any
+    used: Any
+    change: Floats | None
+    noise: float
+
+
+class _Values(NamedTuple):
+    """The first sweep: the points, the scalars and the nodes there; ``floats`` are the nodes as floats."""
+
+    forms: dict[int, _Form]
+    nodes: list[Any]
+    whole: bool
+    count: int
+
+    def floats(self, node: int) -> Floats:
+        value = self.nodes[node]
+        return value.astype(np.float64) * 2.0**-_SHIFT if self.whole else value
+
+
+class Nodes:
+    """The bounds of one program in variables between -1 and 1. ``ranges`` and ``errors`` are by node of the graph;
+    ``known`` is false when the variables are too many to evaluate all their combinations."""
+
+    def __init__(self, graph: Graph, factors: Sequence[Factor], half_step: float) -> None:
+        self.graph, self.half = graph, half_step
+        self.used = sorted({node.form for node in graph.nodes if isinstance(node, Product)})
+        self.factors = {form: factors[form] for form in self.used}
+        self.variables = sorted({v for f in self.factors.values() for v, c in f.exact.items() if v and (c or f.used[v])})
+        self.known = self._measure() and self._lay()
+        if self.known:
+            self._sweep()
+
+    # What is known of the nodes without evaluating them.
+
+    def _measure(self) -> bool:
+        """Degrees and sizes of all nodes; false when a size is hopeless."""
+        place = {variable: number for number, variable in enumerate(self.variables)}
+        self.sizes: dict[int, float] = {}
+        self.changes: dict[int, float] = {}
+        self.touched: dict[int, list[int]] = {}
+        self.ops: dict[int, int] = {}
+        for form, factor in self.factors.items():
+            larger = max(sum(map(abs, part.values())) for part in (factor.exact, factor.used))
+            self.sizes[form] = max(1.0, float(larger) * (1 + UNIT) + sum(factor.noises.values()))
+            change = sum(abs(factor.used[v] - c) for v, c in factor.exact.items())
+            self.changes[form] = (float(change) + sum(factor.noises.values())) * (1 + UNIT)
+            self.touched[form] = [place[v] for v, c in factor.exact.items() if v and (c or factor.used[v])]
+            self.ops[form] = 2 * len(factor.exact) + 2
+        zero = [0] * len(self.variables)
+        self.degrees: list[list[int]] = []
+        self.tops: list[float] = []
+        self.depths: list[int] = []
+        self.edges = 0
+        for number, node in enumerate(self.graph.nodes):
+            if isinstance(node, Product):
+                degree = list(self.degrees[node.source])
+                for variable in self.touched[node.form]:
+                    degree[variable] += 1
+                top = self.tops[node.source] * self.sizes[node.form]
+                depth = self.depths[node.source] + self.ops[node.form]
+                self.edges += self.ops[node.form]
+            elif number <= ZERO:
+                degree, top, depth = zero, 1.0, 0
+            else:
+                degree, top, depth = self.degrees[node.parent], self.tops[node.parent], self.depths[node.parent]
+                for part, count in node.parts:
+                    other = self.degrees[part]
+                    if degree is not other:
+                        degree = [max(a, b) for a, b in zip(degree, other, strict=True)]
+                    top += abs(count) * self.tops[part]
+                    depth = max(depth, self.depths[part])
+                depth += 2 * len(node.parts)
+                self.edges += 2 * len(node.parts)
+            if not top < _HOPELESS:
+                return False
+            self.degrees.append(degree)
+            self.tops.append(top)
+            self.depths.append(depth)
+        return True
+
+    def _lay(self) -> bool:
+        """Choose the nodes of each variable; false when there would be too many."""
+        most = [max(degrees) for degrees in zip(*self.degrees, strict=True)] if self.variables else []
+        for density, share in _DENSITIES:
+            self.pieces = [degree if degree <= 1 else density * degree for degree in most]
+            points = prod(pieces + 1 for pieces in self.pieces)
+            if points * len(self.graph.nodes) <= _FIRST_WORK * share:
+                break
+        else:
+            return False
+        self.gaps = [pi / (2 * pieces) + _SLACK if pieces > 1 else 0.0 for pieces in self.pieces]
+        return True
+
+    def _cosine(self, degrees: Sequence[int], gaps: Sequence[float]) -> float:
+        """A lower bound of |p| at the nearest node over its maximum, for polynomials of these degrees."""
+        return prod(max(0.0, cos(min(pi / 2, degree * gap))) for degree, gap in zip(degrees, gaps, strict=True))
+
+    # Evaluation at points, given as one row of angles for each variable.
+
+    def _values(self, angles: Floats, whole: bool) -> _Values:
+        x = np.rint(np.cos(angles) * 2.0**_NODE_BITS) / 2.0**_NODE_BITS
+        count = x.shape[1]
+        rows: list[Any] = [[int(v) << _SHIFT - _NODE_BITS for v in row * 2.0**_NODE_BITS] for row in x] if whole else x
+        place = dict(zip(self.variables, rows, strict=True))
+        one: Any = np.full(count, 1 << _SHIFT if whole else 1.0, dtype=object if whole else np.float64)
+
+        def evaluated(polynomial: dict[int, Fraction]) -> Any:
+            out = one * 0
+            for variable, c in polynomial.items():
+                if c and whole:
+                    row = place[variable] if variable else one
+                    out = out + (np.asarray(row, dtype=object) * int(c * (1 << _SHIFT)) >> _SHIFT)
+                elif c:
+                    out = out + float(c) * (place[variable] if variable else one)
+            return out
+
+        forms: dict[int, _Form] = {}
+        for form, factor in self.factors.items():
+            exact = used = evaluated(factor.exact)
+            change = None
+            if factor.used != factor.exact:
+                used = evaluated(factor.used)
+                change = evaluated({v: factor.used[v] - c for v, c in factor.exact.items()})
+                change = change.astype(np.float64) * 2.0**-_SHIFT if whole else change
+            forms[form] = _Form(exact, used, change, sum(factor.noises.values()))
+        nodes: list[Any] = [one, one * 0]
+        for node in self.graph.nodes[2:]:
+            if isinstance(node, Product):
+                product = forms[node.form].exact * nodes[node.source]
+                nodes.append(product >> _SHIFT if whole else product)
+            else:
+                nodes.append(self._added(nodes[node.parent], node, nodes))
+        return _Values(forms, nodes, whole, count)
+
+    @staticmethod
+    def _added(total: Any, node: Sum, nodes: Sequence[Any]) -> Any:
+        for part, count in node.parts:
+            if count == 1:
+                total = total + nodes[part]
+            elif count == -1:
+                total = total - nodes[part]
+            else:
+                total = total + count * nodes[part]
+        return total
+
+    def _step_errors(self, values: _Values) -> list[Any]:
+        """Bounds of the errors of all nodes at the points, step by step."""
+        out: list[Any] = [0.0, 0.0]
+        for node in self.graph.nodes[2:]:
+            if isinstance(node, Product):
+                form = values.forms[node.form]
+                used = np.abs(form.used.astype(np.float64) * 2.0**-_SHIFT if values.whole else form.used)
+                error = (used + form.noise) * out[node.source]
+                if node.zeros < 0:
+                    error = error + self.half
+                if form.change is not None or form.noise:
+                    spread = form.noise if form.change is None else np.abs(form.change) + form.noise
+                    error = error + spread * np.abs(values.floats(node.source))
+                out.append(error)
+            else:
+                error = out[node.parent]
+                for part, count in node.parts:
+                    error = error + abs(count) * out[part]
+                out.append(error)
+        return out
+
+    def _sweep(self) -> None:
+        """The ranges and errors of all nodes, from the first nodes of all variables."""
+        lines = [np.linspace(0, pi, pieces + 1) if pieces else np.zeros(1) for pieces in self.pieces]
+        angles = np.array([axis.ravel() for axis in np.meshgrid(*lines, indexing="ij")]) if lines else np.zeros((0, 1))
+        worst = max(depth * top for depth, top in zip(self.depths, self.tops, strict=True))
+        small = angles.shape[1] * len(self.graph.nodes) <= _WHOLE_WORK
+        self.whole = small and 4 * self.edges * _FLOAT_LOSS * worst > self.half / 1024
+        self.loss = _WHOLE_LOSS if self.whole else _FLOAT_LOSS
+        self.angles, self.first = angles, self._values(angles, self.whole)
+        self.cosines = [max(1e-300, self._cosine(degree, self.gaps)) for degree in self.degrees]
+        growth = 1 + 8 * self.edges * UNIT
+        self.error_sizes = [
+            float(np.max(error)) / cosine * growth
+            for error, cosine in zip(self._step_errors(self.first), self.cosines, strict=True)
+        ]
+        self.sought: dict[int, float] = {}
+        self.later = 0
+        values = np.array([self.first.floats(number) for number in range(len(self.graph.nodes))])
+        low, high = values.min(axis=1), values.max(axis=1)
+        pads = np.array(self.depths) * self.loss * np.array(self.tops) + UNIT * np.maximum(-low, high)
+        radius = (high - low) / 2 / np.array(self.cosines)
+        middle = (low + high) / 2
+        self.low, self.high = middle - radius - pads, middle + radius + pads
+        if values.size * max((pieces + 1 for pieces in self.pieces), default=1) <= _COEFFICIENT_WORK:
+            self._narrow(values, low, high, pads)
+
+    def _narrow(self, values: Floats, low: Floats, high: Floats, pads: Floats) -> None:
+        """Narrow the ranges by the coefficients of Chebyshev polynomials, ``cos kθ``: by the sum of their absolute
+        values, and by the largest value at the nodes and what the second derivative allows between them."""
+        shape = [pieces + 1 for pieces in self.pieces]
+        coefficients = values.reshape(len(values), *shape)
+        bend = np.zeros(())
+        for axis, (pieces, gap) in enumerate(zip(self.pieces, self.gaps, strict=True)):
+            k = np.arange(pieces + 1)
+            ends = np.where((k == 0) | (k == pieces), 1.0, 2.0)
+            if pieces:
+                matrix = np.cos(np.outer(k, k) * pi / pieces) * ends / (2 * pieces) * ends[:, None]
+                matrix = matrix if pieces > 1 else np.array([[0.5, 0.5], [0.5, -0.5]])
+                coefficients = np.moveaxis(np.tensordot(coefficients, matrix, axes=(axis + 1, 1)), -1, axis + 1)
+            bend = bend[..., None] + k * gap
+        sizes = np.abs(coefficients.reshape(len(values), -1))
+        # Nodes and values are rounded, and so is the transform.
+        slack = sum((degree + 1) ** 2 for degree in self.pieces) * UNIT * sizes.shape[1]
+        extra = pads + slack * np.maximum(-low, high) / np.array(self.cosines)
+        constant, rest = coefficients.reshape(len(values), -1)[:, 0], sizes[:, 1:].sum(axis=1)
+        curved = (sizes * (bend.ravel() ** 2 / 2)).sum(axis=1)
+        self.low = np.maximum(self.low, np.maximum(constant - rest, low - curved) - extra)
+        self.high = np.minimum(self.high, np.minimum(constant + rest, high + curved) + extra)
+
+    # Errors, from the derivatives of one node by all others.
+
+    def range(self, number: int) -> tuple[float, float]:
+        """The least and the greatest actual value of a node."""
+        error = self.error_sizes[number]
+        pad = error * (1 + UNIT) + UNIT * max(abs(self.low[number]), abs(self.high[number]))
+        return float(self.low[number] - pad), float(self.high[number] + pad)
+
+    def settle(self, numbers: Sequence[int]) -> None:
+        """Seek the error of those among ``numbers`` whose range is widest, as far as it matters."""
+        waiting = sorted(set(numbers), key=lambda number: max(map(abs, self.range(number))))
+        while waiting:
+            number = waiting.pop()
+            size = max(map(abs, self.range(number)))
+            if number in self.sought or self.error_sizes[number] <= _MINOR * size or self.later > _LATER_WORK:
+                return
+            self.error(number, close=1e9)
+            waiting.append(number)
+            waiting.sort(key=lambda number: max(map(abs, self.range(number))))
+
+    def error(self, target: int, close: float = _CLOSE) -> float:
+        """The error of node ``target``, sought until the nodes may be wrong by a factor of ``close`` at most."""
+        derivatives = _Derivatives(self, target)
+        angles, gaps, values = self.angles, self.gaps, self.first
+        largest, best = 0.0, self.error_sizes[target]
+        spent = 0
+        while True:
+            rounding, change = derivatives.totals(values)
+            spent += values.count * derivatives.count
+            total = rounding + change
+            largest = max(largest, float(total.max(initial=0.0)))
+            whole = self._cosine(derivatives.degrees, gaps)
+            apart = self._cosine(derivatives.rounding_degrees, gaps)
+            if whole > 0:
+                best = min(best, largest / whole + derivatives.pad)
+            if apart > 0 and whole > 0 and values is self.first:
+                best = min(best, float(rounding.max()) / apart + float(change.max()) / whole + derivatives.pad)
+            if best <= largest * close + 2 * derivatives.pad or not any(gaps):
+                break
+            kept = total >= largest * whole * (1 - 1e-9)
+            angles = angles[:, kept]
+            while True:
+                widest = max(range(len(gaps)), key=lambda v: gaps[v] * derivatives.degrees[v])
+                angles = np.concatenate([angles, angles], axis=1)
+                half = angles.shape[1] // 2
+                angles[widest, :half] -= gaps[widest] / 2
+                angles[widest, half:] += gaps[widest] / 2
+                angles = angles[:, (angles[widest] >= 0) & (angles[widest] <= pi)]
+                gaps = [gap / 2 + _SLACK if v == widest else gap for v, gap in enumerate(gaps)]
+                enough = self._cosine(derivatives.degrees, gaps) * close >= 1
+                if enough or angles.shape[1] * derivatives.count > _TOGETHER:
+                    break
+            if spent + angles.shape[1] * derivatives.count > (_WHOLE_WORK if self.whole else _LATER_WORK):
+                break
+            values = self._values(angles, self.whole)
+        self.later += spent
+        best *= 1 + 8 * self.edges * UNIT
+        self.sought[target] = self.error_sizes[target] = min(best, self.error_sizes[target])
+        return self.error_sizes[target]
+
+
+class _Derivatives:
+    """The derivatives of the node ``target`` by all that it is made of, and what they make of roundings and changes.
+    ``degrees`` are those of the whole error, ``rounding_degrees`` those of the roundings of products alone; ``pad``
+    bounds what the sweeps lose."""
+
+    def __init__(self, bounds: Nodes, target: int) -> None:
+        self.bounds, self.target = bounds, target
+        nodes, touched = bounds.graph.nodes, bounds.touched
+        sizes = {target: 1.0}
+        degrees = {target: [0] * len(bounds.variables)}
+        #: The products and sums on the way, last first; the size of the error that each product makes.
+        self.order: list[int] = []
+        self.rounding: dict[int, float] = {}
+        self.rounding_degrees = degrees[target]
+        lost = 0.0
+        self.changed = False
+
+        def reach(node: int, size: float, degree: list[int]) -> None:
+            sizes[node] = sizes.get(node, 0.0) + size
+            old = degrees.get(node)
+            degrees[node] = degree if old is None else [max(a, b) for a, b in zip(old, degree, strict=True)]
+
+        for number in range(target, ZERO, -1):
+            if number not in sizes:
+                continue
+            self.order.append(number)
+            node, size, degree = nodes[number], sizes[number], degrees[number]
+            if isinstance(node, Sum):
+                if node.parent != ZERO:
+                    reach(node.parent, size, degree)
+                for part, count in node.parts:
+                    reach(part, abs(count) * size, degree)
+                continue
+            form = bounds.factors[node.form]
+            error = bounds.half if node.zeros < 0 else 0.0
+            error += sum(form.noises.values()) * bounds.error_sizes[node.source]
+            if error:
+                self.rounding[number] = error
+                self.rounding_degrees = [max(a, b) for a, b in zip(self.rounding_degrees, degree, strict=True)]
+            change = bounds.changes[node.form]
+            self.changed = self.changed or change > 0
+            lost += size * (error + change * bounds.tops[node.source])
+            grown = list(degree)
+            for variable in touched[node.form]:
+                grown[variable] += 1
+            reach(node.source, size * bounds.sizes[node.form], grown)
+        self.degrees = bounds.degrees[target] if self.changed else self.rounding_degrees
+        self.pad = 4 * bounds.edges * bounds.loss * lost
+        self.count = max(1, len(self.order))
+
+    def totals(self, values: _Values) -> tuple[Floats, Floats]:
+        """At each point, what the roundings of products and what everything else can make of the error."""
+        graph, whole = self.bounds.graph.nodes, values.whole
+        derivatives: dict[int, Any] = {self.target: values.nodes[ONE]}
+        rounding, exact = np.zeros(values.count), np.zeros(values.count)
+        noises: dict[int, Floats] = {}
+
+        def reach(node: int, change: Any) -> None:
+            old = derivatives.get(node)
+            derivatives[node] = change if old is None else old + change
+
+        for number in self.order:
+            node, derivative = graph[number], derivatives.pop(number)
+            if isinstance(node, Sum):
+                if node.parent != ZERO:
+                    reach(node.parent, derivative)
+                for part, count in node.parts:
+                    reach(part, derivative if count == 1 else count * derivative)
+                continue
+            form, factor = values.forms[node.form], self.bounds.factors[node.form]
+            product = form.used * derivative
+            reach(node.source, product >> _SHIFT if whole else product)
+            floats = derivative.astype(np.float64) * 2.0**-_SHIFT if whole else derivative
+            error = self.rounding.get(number)
+            if error:
+                rounding += error * np.abs(floats)
+            if form.change is not None or factor.noises:
+                reached = floats * values.floats(node.source)
+                if form.change is not None:
+                    exact += form.change * reached
+                for noise, size in factor.noises.items():
+                    noises[noise] = noises.get(noise, 0.0) + size * reached
+        return rounding, np.abs(exact) + sum((np.abs(noise) for noise in noises.values()), np.zeros(values.count))
