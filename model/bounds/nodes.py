@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .degrees import Degrees
 from .enclosures import UNIT
 from .graph import ONE, ZERO, Graph, Product, Sum
 
@@ -51,6 +52,8 @@ _DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 1.0))
 _CLOSE = 1.02
 #: Points that are evaluated together at least, as far as there are gaps to be halved.
 _TOGETHER = 100_000
+#: Polynomials of a higher degree are not followed, nor are more variables.
+_MOST_DEGREE, _MOST_VARIABLES = 48, 16
 #: Multiplications for the coefficients of the ranges.
 _COEFFICIENT_WORK = 20_000_000
 #: The error that a range includes is not sought more closely when it is below this part of the range.
@@ -74,19 +77,18 @@ class Factor(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A scalar at all points: exact, used, their difference (None: nothing), and the size of its noises."""
+    """A scalar at all points: exact, used, and their difference (None: nothing)."""
 
     exact: Any
     used: Any
     change: Floats | None
-    noise: float
 
 
 class _Values(NamedTuple):
     """The first sweep: the points, the scalars and the nodes there; ``floats`` are the nodes as floats."""
 
     forms: dict[int, _Form]
-    nodes: list[Any]
+    nodes: dict[int, Any]
     whole: bool
     count: int
 
@@ -104,70 +106,78 @@ class Nodes:
         self.used = sorted({node.form for node in graph.nodes if isinstance(node, Product)})
         self.factors = {form: factors[form] for form in self.used}
         self.variables = sorted({v for f in self.factors.values() for v, c in f.exact.items() if v and (c or f.used[v])})
-        self.known = self._measure() and self._lay()
-        if self.known:
-            self._sweep()
+        self.known = len(self.variables) <= _MOST_VARIABLES and self._measure() and self._sweep()
 
     # What is known of the nodes without evaluating them.
 
     def _measure(self) -> bool:
         """Degrees and sizes of all nodes; false when a size is hopeless."""
-        place = {variable: number for number, variable in enumerate(self.variables)}
         self.sizes: dict[int, float] = {}
         self.changes: dict[int, float] = {}
-        self.touched: dict[int, list[int]] = {}
+        self.noises: dict[int, float] = {}
+        self.touches: dict[int, list[int]] = {}
         self.ops: dict[int, int] = {}
         for form, factor in self.factors.items():
             larger = max(sum(map(abs, part.values())) for part in (factor.exact, factor.used))
             self.sizes[form] = max(1.0, float(larger) * (1 + UNIT) + sum(factor.noises.values()))
             change = sum(abs(factor.used[v] - c) for v, c in factor.exact.items())
             self.changes[form] = (float(change) + sum(factor.noises.values())) * (1 + UNIT)
-            self.touched[form] = [place[v] for v, c in factor.exact.items() if v and (c or factor.used[v])]
+            self.noises[form] = sum(factor.noises.values()) * (1 + UNIT)
+            self.touches[form] = [int(bool(factor.exact.get(v) or factor.used.get(v))) for v in self.variables]
             self.ops[form] = 2 * len(factor.exact) + 2
-        zero = [0] * len(self.variables)
-        self.degrees: list[list[int]] = []
         self.tops: list[float] = []
         self.depths: list[int] = []
+        self.error_sizes: list[float] = []
         self.edges = 0
         for number, node in enumerate(self.graph.nodes):
             if isinstance(node, Product):
-                degree = list(self.degrees[node.source])
-                for variable in self.touched[node.form]:
-                    degree[variable] += 1
-                top = self.tops[node.source] * self.sizes[node.form]
+                size, noise = self.sizes[node.form], self.changes[node.form]
+                top = self.tops[node.source] * size
                 depth = self.depths[node.source] + self.ops[node.form]
+                error = self.error_sizes[node.source] * size + noise * self.tops[node.source]
+                error += self.half if node.zeros < 0 else 0.0
                 self.edges += self.ops[node.form]
             elif number <= ZERO:
-                degree, top, depth = zero, 1.0, 0
+                top, depth, error = 1.0, 0, 0.0
             else:
-                degree, top, depth = self.degrees[node.parent], self.tops[node.parent], self.depths[node.parent]
+                top, depth, error = self.tops[node.parent], self.depths[node.parent], self.error_sizes[node.parent]
                 for part, count in node.parts:
-                    other = self.degrees[part]
-                    if degree is not other:
-                        degree = [max(a, b) for a, b in zip(degree, other, strict=True)]
                     top += abs(count) * self.tops[part]
+                    error += abs(count) * self.error_sizes[part]
                     depth = max(depth, self.depths[part])
                 depth += 2 * len(node.parts)
                 self.edges += 2 * len(node.parts)
             if not top < _HOPELESS:
                 return False
-            self.degrees.append(degree)
             self.tops.append(top)
             self.depths.append(depth)
+            self.error_sizes.append(error)
+        growth = 1 + 8 * self.edges * UNIT
+        self.error_sizes = [error * growth for error in self.error_sizes]
+        try:
+            scalars = {form: factor[:2] for form, factor in self.factors.items()}
+            self.followed = Degrees(self.graph, scalars, self.variables, _MOST_DEGREE)
+            self.degrees = self.followed.values()
+        except (OverflowError, ValueError):  # the degree, or a denominator that is zero modulo the prime
+            return False
         return True
 
-    def _lay(self) -> bool:
-        """Choose the nodes of each variable; false when there would be too many."""
-        most = [max(degrees) for degrees in zip(*self.degrees, strict=True)] if self.variables else []
+    @staticmethod
+    def _pieces(degrees: Sequence[int], count: int) -> list[int] | None:
+        """How many gaps the nodes of each variable leave, for polynomials of these degrees in ``count`` nodes of the
+        graph; None when there would be too many."""
         for density, share in _DENSITIES:
-            self.pieces = [degree if degree <= 1 else density * degree for degree in most]
-            points = prod(pieces + 1 for pieces in self.pieces)
-            if points * len(self.graph.nodes) <= _FIRST_WORK * share:
-                break
-        else:
-            return False
-        self.gaps = [pi / (2 * pieces) + _SLACK if pieces > 1 else 0.0 for pieces in self.pieces]
-        return True
+            pieces = [degree if degree <= 1 else density * degree for degree in degrees]
+            if prod(number + 1 for number in pieces) * count <= _FIRST_WORK * share:
+                return pieces
+        return None
+
+    @staticmethod
+    def _angles(pieces: Sequence[int]) -> tuple[Floats, list[float]]:
+        """All combinations of the nodes, and half of the gaps between them."""
+        lines = [np.linspace(0, pi, number + 1) if number else np.full(1, pi / 2) for number in pieces]
+        angles = np.array([axis.ravel() for axis in np.meshgrid(*lines, indexing="ij")]) if lines else np.zeros((0, 1))
+        return angles, [pi / (2 * number) + _SLACK if number > 1 else 0.0 for number in pieces]
 
     def _cosine(self, degrees: Sequence[int], gaps: Sequence[float]) -> float:
         """A lower bound of |p| at the nearest node over its maximum, for polynomials of these degrees."""
@@ -175,7 +185,8 @@ class Nodes:
 
     # Evaluation at points, given as one row of angles for each variable.
 
-    def _values(self, angles: Floats, whole: bool) -> _Values:
+    def _values(self, angles: Floats, whole: bool, needed: Sequence[int]) -> _Values:
+        """The nodes ``needed``, which are in their order and with all that they are made of."""
         x = np.rint(np.cos(angles) * 2.0**_NODE_BITS) / 2.0**_NODE_BITS
         count = x.shape[1]
         rows: list[Any] = [[int(v) << _SHIFT - _NODE_BITS for v in row * 2.0**_NODE_BITS] for row in x] if whole else x
@@ -200,18 +211,19 @@ class Nodes:
                 used = evaluated(factor.used)
                 change = evaluated({v: factor.used[v] - c for v, c in factor.exact.items()})
                 change = change.astype(np.float64) * 2.0**-_SHIFT if whole else change
-            forms[form] = _Form(exact, used, change, sum(factor.noises.values()))
-        nodes: list[Any] = [one, one * 0]
-        for node in self.graph.nodes[2:]:
+            forms[form] = _Form(exact, used, change)
+        nodes: dict[int, Any] = {ONE: one, ZERO: one * 0}
+        for number in needed:
+            node = self.graph.nodes[number]
             if isinstance(node, Product):
                 product = forms[node.form].exact * nodes[node.source]
-                nodes.append(product >> _SHIFT if whole else product)
+                nodes[number] = product >> _SHIFT if whole else product
             else:
-                nodes.append(self._added(nodes[node.parent], node, nodes))
+                nodes[number] = self._added(nodes[node.parent], node, nodes)
         return _Values(forms, nodes, whole, count)
 
     @staticmethod
-    def _added(total: Any, node: Sum, nodes: Sequence[Any]) -> Any:
+    def _added(total: Any, node: Sum, nodes: dict[int, Any]) -> Any:
         for part, count in node.parts:
             if count == 1:
                 total = total + nodes[part]
@@ -221,52 +233,43 @@ class Nodes:
                 total = total + count * nodes[part]
         return total
 
-    def _step_errors(self, values: _Values) -> list[Any]:
-        """Bounds of the errors of all nodes at the points, step by step."""
-        out: list[Any] = [0.0, 0.0]
-        for node in self.graph.nodes[2:]:
-            if isinstance(node, Product):
-                form = values.forms[node.form]
-                used = np.abs(form.used.astype(np.float64) * 2.0**-_SHIFT if values.whole else form.used)
-                error = (used + form.noise) * out[node.source]
-                if node.zeros < 0:
-                    error = error + self.half
-                if form.change is not None or form.noise:
-                    spread = form.noise if form.change is None else np.abs(form.change) + form.noise
-                    error = error + spread * np.abs(values.floats(node.source))
-                out.append(error)
-            else:
-                error = out[node.parent]
-                for part, count in node.parts:
-                    error = error + abs(count) * out[part]
-                out.append(error)
-        return out
-
-    def _sweep(self) -> None:
-        """The ranges and errors of all nodes, from the first nodes of all variables."""
-        lines = [np.linspace(0, pi, pieces + 1) if pieces else np.zeros(1) for pieces in self.pieces]
-        angles = np.array([axis.ravel() for axis in np.meshgrid(*lines, indexing="ij")]) if lines else np.zeros((0, 1))
-        worst = max(depth * top for depth, top in zip(self.depths, self.tops, strict=True))
-        small = angles.shape[1] * len(self.graph.nodes) <= _WHOLE_WORK
-        self.whole = small and 4 * self.edges * _FLOAT_LOSS * worst > self.half / 1024
-        self.loss = _WHOLE_LOSS if self.whole else _FLOAT_LOSS
-        self.angles, self.first = angles, self._values(angles, self.whole)
-        self.cosines = [max(1e-300, self._cosine(degree, self.gaps)) for degree in self.degrees]
-        growth = 1 + 8 * self.edges * UNIT
-        self.error_sizes = [
-            float(np.max(error)) / cosine * growth
-            for error, cosine in zip(self._step_errors(self.first), self.cosines, strict=True)
-        ]
-        self.sought: dict[int, float] = {}
-        self.later = 0
-        values = np.array([self.first.floats(number) for number in range(len(self.graph.nodes))])
+    def _sweep(self) -> bool:
+        """The ranges of all nodes; false when there would be too many points."""
+        nodes = self.graph.nodes
+        pieces = self._pieces([max(degrees) for degrees in zip(*self.degrees, strict=True)], len(nodes))
+        if pieces is None:
+            return False
+        angles, self.gaps = self._angles(pieces)
+        self.pieces = pieces
+        lost = max(depth * top for depth, top in zip(self.depths, self.tops, strict=True)) * _FLOAT_LOSS
+        whole = lost > self.half and angles.shape[1] * len(nodes) <= _WHOLE_WORK
+        found = self._values(angles, whole, range(2, len(nodes)))
+        values = np.array([found.floats(number) for number in range(len(nodes))])
         low, high = values.min(axis=1), values.max(axis=1)
-        pads = np.array(self.depths) * self.loss * np.array(self.tops) + UNIT * np.maximum(-low, high)
-        radius = (high - low) / 2 / np.array(self.cosines)
+        sizes = np.maximum(-low, high)
+        pads = UNIT * sizes + (_WHOLE_LOSS * np.array(self.depths) * np.array(self.tops) if whole else self._lost(sizes))
+        self.cosines = np.array([max(1e-300, self._cosine(degree, self.gaps)) for degree in self.degrees])
+        radius = (high - low) / 2 / self.cosines
         middle = (low + high) / 2
         self.low, self.high = middle - radius - pads, middle + radius + pads
-        if values.size * max((pieces + 1 for pieces in self.pieces), default=1) <= _COEFFICIENT_WORK:
+        if values.size * max((number + 1 for number in pieces), default=1) <= _COEFFICIENT_WORK:
             self._narrow(values, low, high, pads)
+        self.sought: set[int] = set()
+        self.later = 0
+        return True
+
+    def _lost(self, sizes: Floats) -> Floats:
+        """What floats lose in each node, step by step, when the values are at most ``sizes``."""
+        out = [0.0, 0.0]
+        for number, node in enumerate(self.graph.nodes[2:], 2):
+            if isinstance(node, Product):
+                lost = self.sizes[node.form] * (out[node.source] + self.ops[node.form] * UNIT * float(sizes[node.source]))
+            else:
+                lost = out[node.parent] + len(node.parts) * UNIT * float(sizes[node.parent] + sizes[number])
+                for part, count in node.parts:
+                    lost += abs(count) * (out[part] + len(node.parts) * UNIT * float(sizes[part]))
+            out.append(lost * (1 + UNIT))
+        return np.array(out)
 
     def _narrow(self, values: Floats, low: Floats, high: Floats, pads: Floats) -> None:
         """Narrow the ranges by the coefficients of Chebyshev polynomials, ``cos kθ``: by the sum of their absolute
@@ -285,7 +288,7 @@ class Nodes:
         sizes = np.abs(coefficients.reshape(len(values), -1))
         # Nodes and values are rounded, and so is the transform.
         slack = sum((degree + 1) ** 2 for degree in self.pieces) * UNIT * sizes.shape[1]
-        extra = pads + slack * np.maximum(-low, high) / np.array(self.cosines)
+        extra = pads + slack * np.maximum(-low, high) / self.cosines
         constant, rest = coefficients.reshape(len(values), -1)[:, 0], sizes[:, 1:].sum(axis=1)
         curved = (sizes * (bend.ravel() ** 2 / 2)).sum(axis=1)
         self.low = np.maximum(self.low, np.maximum(constant - rest, low - curved) - extra)
@@ -313,25 +316,32 @@ class Nodes:
 
     def error(self, target: int, close: float = _CLOSE) -> float:
         """The error of node ``target``, sought until the nodes may be wrong by a factor of ``close`` at most."""
-        derivatives = _Derivatives(self, target)
-        angles, gaps, values = self.angles, self.gaps, self.first
+        self.sought.add(target)
+        try:
+            derivatives = _Derivatives(self, target)
+        except OverflowError:
+            return self.error_sizes[target]
+        pieces = self._pieces(derivatives.degrees, derivatives.count)
+        if pieces is None:
+            return self.error_sizes[target]
+        angles, gaps = self._angles(pieces)
+        whole = 8 * derivatives.lost * _FLOAT_LOSS > self.half and angles.shape[1] * derivatives.count <= _WHOLE_WORK
+        pad = derivatives.lost * (_WHOLE_LOSS if whole else _FLOAT_LOSS)
         largest, best = 0.0, self.error_sizes[target]
-        spent = 0
+        first, spent = True, 0
         while True:
-            rounding, change = derivatives.totals(values)
-            spent += values.count * derivatives.count
+            rounding, change = derivatives.totals(self._values(angles, whole, derivatives.order[::-1]))
+            spent += angles.shape[1] * derivatives.count
             total = rounding + change
             largest = max(largest, float(total.max(initial=0.0)))
-            whole = self._cosine(derivatives.degrees, gaps)
+            cosine = self._cosine(derivatives.degrees, gaps)
             apart = self._cosine(derivatives.rounding_degrees, gaps)
-            if whole > 0:
-                best = min(best, largest / whole + derivatives.pad)
-            if apart > 0 and whole > 0 and values is self.first:
-                best = min(best, float(rounding.max()) / apart + float(change.max()) / whole + derivatives.pad)
-            if best <= largest * close + 2 * derivatives.pad or not any(gaps):
+            best = min(best, largest / cosine + pad)
+            if first:
+                best = min(best, float(rounding.max()) / apart + float(change.max()) / cosine + pad)
+            if best <= largest * close + 2 * pad or not any(gaps):
                 break
-            kept = total >= largest * whole * (1 - 1e-9)
-            angles = angles[:, kept]
+            angles = angles[:, total >= largest * cosine * (1 - 1e-9)]
             while True:
                 widest = max(range(len(gaps)), key=lambda v: gaps[v] * derivatives.degrees[v])
                 angles = np.concatenate([angles, angles], axis=1)
@@ -343,63 +353,60 @@ class Nodes:
                 enough = self._cosine(derivatives.degrees, gaps) * close >= 1
                 if enough or angles.shape[1] * derivatives.count > _TOGETHER:
                     break
-            if spent + angles.shape[1] * derivatives.count > (_WHOLE_WORK if self.whole else _LATER_WORK):
+            if spent + angles.shape[1] * derivatives.count > (_WHOLE_WORK if whole else _LATER_WORK):
                 break
-            values = self._values(angles, self.whole)
+            first = False
         self.later += spent
         best *= 1 + 8 * self.edges * UNIT
-        self.sought[target] = self.error_sizes[target] = min(best, self.error_sizes[target])
+        self.error_sizes[target] = min(best, self.error_sizes[target])
         return self.error_sizes[target]
 
 
 class _Derivatives:
     """The derivatives of the node ``target`` by all that it is made of, and what they make of roundings and changes.
-    ``degrees`` are those of the whole error, ``rounding_degrees`` those of the roundings of products alone; ``pad``
-    bounds what the sweeps lose."""
+    ``degrees`` are those of the whole error, ``rounding_degrees`` those of the roundings of products alone; ``lost``
+    is the sum of what the sweeps lose, in units of what one operation loses."""
 
     def __init__(self, bounds: Nodes, target: int) -> None:
         self.bounds, self.target = bounds, target
-        nodes, touched = bounds.graph.nodes, bounds.touched
+        nodes = bounds.graph.nodes
         sizes = {target: 1.0}
-        degrees = {target: [0] * len(bounds.variables)}
         #: The products and sums on the way, last first; the size of the error that each product makes.
         self.order: list[int] = []
         self.rounding: dict[int, float] = {}
-        self.rounding_degrees = degrees[target]
+        changed: list[int] = []
         lost = 0.0
-        self.changed = False
-
-        def reach(node: int, size: float, degree: list[int]) -> None:
-            sizes[node] = sizes.get(node, 0.0) + size
-            old = degrees.get(node)
-            degrees[node] = degree if old is None else [max(a, b) for a, b in zip(old, degree, strict=True)]
-
         for number in range(target, ZERO, -1):
-            if number not in sizes:
+            size = sizes.get(number)
+            if size is None:
                 continue
             self.order.append(number)
-            node, size, degree = nodes[number], sizes[number], degrees[number]
+            node = nodes[number]
             if isinstance(node, Sum):
-                if node.parent != ZERO:
-                    reach(node.parent, size, degree)
-                for part, count in node.parts:
-                    reach(part, abs(count) * size, degree)
+                for part, count in ((node.parent, 1), *node.parts):
+                    if part > ZERO:
+                        sizes[part] = sizes.get(part, 0.0) + abs(count) * size
                 continue
-            form = bounds.factors[node.form]
             error = bounds.half if node.zeros < 0 else 0.0
-            error += sum(form.noises.values()) * bounds.error_sizes[node.source]
+            error += bounds.noises[node.form] * bounds.error_sizes[node.source]
             if error:
                 self.rounding[number] = error
-                self.rounding_degrees = [max(a, b) for a, b in zip(self.rounding_degrees, degree, strict=True)]
-            change = bounds.changes[node.form]
-            self.changed = self.changed or change > 0
-            lost += size * (error + change * bounds.tops[node.source])
-            grown = list(degree)
-            for variable in touched[node.form]:
-                grown[variable] += 1
-            reach(node.source, size * bounds.sizes[node.form], grown)
-        self.degrees = bounds.degrees[target] if self.changed else self.rounding_degrees
-        self.pad = 4 * bounds.edges * bounds.loss * lost
+            if bounds.changes[node.form]:
+                changed.append(number)
+            lost += size * (error + bounds.changes[node.form] * bounds.tops[node.source])
+            if node.source > ZERO:
+                sizes[node.source] = sizes.get(node.source, 0.0) + size * bounds.sizes[node.form]
+        found = dict(zip(self.order, bounds.followed.derivatives(target, self.order), strict=True))
+        none = [0] * len(bounds.variables)
+        self.rounding_degrees = [max(column) for column in zip(none, *(found[n] for n in self.rounding), strict=True)]
+        whole = [self.rounding_degrees]
+        for number in changed:
+            node = nodes[number]
+            assert isinstance(node, Product)
+            ways = (found[number], bounds.degrees[node.source], bounds.touches[node.form])
+            whole.append([sum(column) for column in zip(*ways, strict=True)])
+        self.degrees = [max(column) for column in zip(*whole, strict=True)]
+        self.lost = 4 * bounds.edges * lost
         self.count = max(1, len(self.order))
 
     def totals(self, values: _Values) -> tuple[Floats, Floats]:
@@ -416,14 +423,14 @@ class _Derivatives:
         for number in self.order:
             node, derivative = graph[number], derivatives.pop(number)
             if isinstance(node, Sum):
-                if node.parent != ZERO:
-                    reach(node.parent, derivative)
-                for part, count in node.parts:
-                    reach(part, derivative if count == 1 else count * derivative)
+                for part, count in ((node.parent, 1), *node.parts):
+                    if part > ZERO:
+                        reach(part, derivative if count == 1 else count * derivative)
                 continue
             form, factor = values.forms[node.form], self.bounds.factors[node.form]
-            product = form.used * derivative
-            reach(node.source, product >> _SHIFT if whole else product)
+            if node.source > ZERO:
+                product = form.used * derivative
+                reach(node.source, product >> _SHIFT if whole else product)
             floats = derivative.astype(np.float64) * 2.0**-_SHIFT if whole else derivative
             error = self.rounding.get(number)
             if error:
