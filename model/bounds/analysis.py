@@ -121,7 +121,10 @@ class Analysis:
         if len(self.program) > _MOST_EVALUATED:
             return False
         scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
-        graph = value_graph(self.program, [scalar.zeros for scalar in scalars], self.frac, _MOST_EDGES)
+        try:
+            graph = value_graph(self.program, scalars, self.frac, _MOST_EDGES)
+        except ValueError:
+            return False
         if graph is None:
             return False
         factors = [NodeFactor(scalar.precise, scalar.rational, scalar.noises) for scalar in scalars]

@@ -1,19 +1,23 @@
 """The value graph of a program: its distinct values, and how each is made of others.
 
-A rounded product is a function of its scalar and of the word that it reads, so that a register is a multiset of
-products. Programs compute and uncompute; a register that has come back to an earlier multiset holds the earlier value,
-bit for bit, and is the same node here. What a program takes away again is therefore not in the graph at all.
+A rounded product is ``s·R + d``, where the rounding ``d`` is a function of its scalar and of the word that it reads. So
+the word in a register is a polynomial of the inputs and of such roundings; its exact value, with weights that are not
+rounded, is another one of the inputs. Programs compute and uncompute; a register that has come back to an earlier pair
+of polynomials holds the earlier value, bit for bit, and is the same node here. What a program takes away again is
+therefore not in the graph at all.
 
-Values are compared by sums of random 128-bit numbers. Such a sum takes one value for another with a probability below
-length² / 2^128.
+Polynomials are compared by their values at a random point modulo a prime. Two that differ are taken for one with a
+probability below degree·length² / 2^127.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple, Protocol
 
+from skinny.model.program.modular import residue
 from skinny.model.program.program import Program
 
 from .registers import MANY_ZEROS
@@ -22,6 +26,24 @@ __all__ = ["ONE", "ZERO", "Graph", "Product", "Sum", "value_graph"]
 
 #: The nodes of the constants one and zero.
 ONE, ZERO = 0, 1
+_PRIME = (1 << 127) - 1
+
+
+class Scalar(Protocol):
+    """What is known of a scalar: its coefficients by variable (0: the constant) with exact and with rounded weights, the
+    sizes of the roundings of its own products by noise, and the number of trailing zeros of its word."""
+
+    @property
+    def precise(self) -> Mapping[int, Fraction]: ...
+
+    @property
+    def rational(self) -> Mapping[int, Fraction]: ...
+
+    @property
+    def noises(self) -> Mapping[int, float]: ...
+
+    @property
+    def zeros(self) -> int: ...
 
 
 class Product(NamedTuple):
@@ -51,21 +73,33 @@ class Graph(NamedTuple):
 
 
 class _Register:
-    """A multiset of products, with the sum of their numbers and its node."""
+    """A multiset of products, with its word and its exact value at the random point, and its node."""
 
     __slots__ = ("counts", "node", "number")
 
-    def __init__(self, counts: dict[int, int], number: int, node: int) -> None:
+    def __init__(self, counts: dict[int, int], number: tuple[int, int], node: int) -> None:
         self.counts, self.number, self.node = counts, number, node
 
 
-def value_graph(program: Program, zeros: Sequence[int], frac: int, most: int) -> Graph | None:
-    """The graph of ``program`` in a format with ``frac`` fraction bits, where the word of form ``f`` is certain to have
-    ``zeros[f]`` trailing zeros. None when it would have more than ``most`` edges."""
+def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: int) -> Graph | None:
+    """The graph of ``program``, whose forms are ``scalars`` in a format with ``frac`` fraction bits; None when it would
+    have more than ``most`` edges. A weight whose denominator the prime divides is a :exc:`ValueError`."""
     chance = random.Random(0)
+    point: dict[int, int] = {0: 1}
+    noises: dict[int, int] = {}
+    forms = []
+    for scalar in scalars:
+        word = exact = 0
+        for variable, c in scalar.precise.items():
+            at = point.setdefault(variable, chance.randrange(_PRIME))
+            exact += residue(c, _PRIME) * at
+            word += residue(scalar.rational[variable], _PRIME) * at
+        for noise, size in scalar.noises.items():
+            word += residue(Fraction(size), _PRIME) * noises.setdefault(noise, chance.randrange(_PRIME))
+        forms.append((word % _PRIME, exact % _PRIME))
     nodes: list[Product | Sum] = [Sum(ONE, (), frac), Sum(ZERO, (), MANY_ZEROS)]
-    numbers = [chance.getrandbits(128), 0]
-    sums = {0: ZERO, numbers[ONE]: ONE}
+    numbers = [(1, 1), (0, 0)]
+    sums = {(0, 0): ZERO, (1, 1): ONE}
     products: dict[tuple[int, int], int] = {}
     edges = 0
 
@@ -73,11 +107,11 @@ def value_graph(program: Program, zeros: Sequence[int], frac: int, most: int) ->
         out = []
         for value in program.start:
             counts = {ONE: value} if value else {}
-            number = value * numbers[ONE]
+            number = (value % _PRIME, value % _PRIME)
             if number not in sums:
                 sums[number] = len(nodes)
                 nodes.append(Sum(ZERO, ((ONE, value),), frac))
-                numbers.append(0)
+                numbers.append(number)
             out.append(_Register(counts, number, sums[number]))
         return out
 
@@ -99,12 +133,15 @@ def value_graph(program: Program, zeros: Sequence[int], frac: int, most: int) ->
         if source != ZERO:
             product = products.get((form, source))
             if product is None:
-                left = zeros[form] + nodes[source].zeros - frac
+                left = scalars[form].zeros + nodes[source].zeros - frac
                 product = products[form, source] = len(nodes)
                 nodes.append(Product(source, form, min(MANY_ZEROS, left)))
-                numbers.append(chance.getrandbits(128))
+                rounding = chance.randrange(_PRIME) if left < 0 else 0
+                word, exact = numbers[source]
+                numbers.append(((forms[form][0] * word + rounding) % _PRIME, forms[form][1] * exact % _PRIME))
                 edges += 1
-            target.number += sign * numbers[product]
+            word, exact = numbers[product]
+            target.number = (target.number[0] + sign * word) % _PRIME, (target.number[1] + sign * exact) % _PRIME
             before = target.counts.get(product, 0)
             if before + sign:
                 target.counts[product] = before + sign
@@ -117,10 +154,12 @@ def value_graph(program: Program, zeros: Sequence[int], frac: int, most: int) ->
                 left = min(nodes[parent].zeros, *(max(0, nodes[part].zeros) for part, _ in parts))
                 node = sums[target.number] = len(nodes)
                 nodes.append(Sum(parent, parts, left))
-                numbers.append(0)
+                numbers.append(target.number)
                 edges += 1 + len(parts)
                 if edges > most:
                     return None
+            elif node == ZERO:
+                target.counts.clear()
             target.node = node
         written.append(target.node)
     while waiting:

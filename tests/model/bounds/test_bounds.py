@@ -91,7 +91,7 @@ def test_the_floats_of_the_analysis_are_accounted_for(reference):
     code = [(dst, src, 1, k) for k, (dst, src) in enumerate([(2, 1), (0, 2), (2, 0), (0, 1)] * 10)]
     chain = reference.program_of(code, "", weights, [Weight(k) for k in range(40)])
     exact = reference.ref_exact(chain, [])[1]["y"]
-    assert exact <= Fraction(bound(chain, FixedPoint(8, 0), []).errors["y"]) <= exact * Fraction(10**9 + 1, 10**9)
+    assert exact <= Fraction(bound(chain, FixedPoint(8, 0), []).errors["y"]) <= exact * Fraction(10**6 + 1, 10**6)
 
 
 def test_roundings_of_a_form_multiply(reference):
