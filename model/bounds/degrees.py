@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.program.modular import random_point, residue
 
-from .graph import ONE, ZERO, Graph, Product
+from .graph import ZERO, Graph, Product
 
 __all__ = ["Degrees"]
 
@@ -107,8 +107,8 @@ class Degrees:
                     reach(node.source, self._times(self.used[node.form], polynomial))
             else:
                 for part, count in ((node.parent, 1), *node.parts):
-                    if part not in (ONE, ZERO):
-                        reach(part, polynomial if count == 1 else polynomial * np.uint64(count % _PRIME) % np.uint64(_PRIME))
+                    if part > ZERO:
+                        reach(part, polynomial * np.uint64(count % _PRIME) % np.uint64(_PRIME))
         return self._degrees(found)
 
     def _degrees(self, polynomials: Sequence[Coefficients]) -> list[list[int]]:

@@ -30,8 +30,8 @@ _PRIME = (1 << 127) - 1
 
 
 class Scalar(Protocol):
-    """What is known of a scalar: its coefficients by variable (0: the constant) with exact and with rounded weights, the
-    sizes of the roundings of its own products by noise, and the number of trailing zeros of its word."""
+    """What is known of a scalar: its coefficients by variable (0: the constant) with exact and with rounded weights,
+    the sizes of the roundings of its own products by noise, and the number of trailing zeros of its word."""
 
     @property
     def precise(self) -> Mapping[int, Fraction]: ...

@@ -1,14 +1,14 @@
 """Bounds of polynomials from their values at nodes, without ever writing the polynomials down.
 
 Every value of a program is a polynomial of the inputs, and so is what each rounding contributes to it. With the inputs
-as ``cos θ``, they are trigonometric polynomials on a torus. One of them that is largest at ``θ*``, with ``|p(θ*)| = M``,
-is at least ``M·cos(n·δ)`` at a distance of ``δ``, when its degree is ``n`` and ``n·δ`` is below a right angle (M. Riesz).
+as ``cos θ``, they are trigonometric polynomials on a torus. One of them that is largest at ``θ*``, ``|p(θ*)| = M``, is
+at least ``M·cos(n·δ)`` at a distance of ``δ``, when its degree is ``n`` and ``n·δ`` is below a right angle (M. Riesz).
 So the values at nodes that leave no gap wider than ``2δ`` bound it everywhere:
 
     |p| <= max over the nodes of |p| / cos(n·δ).
 
-With several inputs the cosines of all are multiplied (one input after the other), or their angles added for each
-monomial (along the line from ``θ*`` to its node), whichever is better. An input of degree one needs its two ends only.
+With several inputs the cosines of all are multiplied, one input after the other. An input of degree one needs its two
+ends only.
 
 The bound holds for sums of absolute values too, because ``Σ |p_k|`` is the largest of ``Σ ±p_k`` over the signs. Each
 rounding is a noise between -1 and 1 of half a step, so that the error of an output is
@@ -19,7 +19,7 @@ where ``q_k`` is the derivative of the output by the product ``k``: one sweep fo
 the derivatives, at all nodes at once. Nodes in whose neighbourhood the sum cannot be largest are left out, and the gaps
 between the others halved, until the cosine is near one.
 
-The sweeps follow the value graph (``graph``), in floats or in whole numbers of steps of 2^-256. What they lose is at
+The sweeps follow the value graph (``graph``), in floats or in whole numbers of steps of 2^-512. What they lose is at
 most a sum over the graph with all its terms positive; where that is too much in floats, whole numbers are taken.
 """
 
@@ -36,44 +36,32 @@ from numpy.typing import NDArray
 from .degrees import Degrees
 from .enclosures import UNIT
 from .graph import ONE, ZERO, Graph, Product, Sum
+from .measures import Factor, Measures
 
-__all__ = ["Factor", "Nodes"]
+__all__ = ["Nodes"]
 
 Floats = NDArray[np.float64]
 
-#: Products of nodes of the graph and points at which they are evaluated: in the first sweep, and in all later ones of an
-#: output. A millisecond takes some 10^5 of them.
+#: Nodes of the graph times points at which they are evaluated: in the first sweep, and in all later ones of an output.
+#: A millisecond takes some 10^5 of them.
 _FIRST_WORK, _LATER_WORK = 2_000_000, 4_000_000
-#: Whole numbers are some fifty times slower than floats.
-_WHOLE_WORK = 400_000
+#: The same for whole numbers, which are some fifty times slower than floats.
+_WHOLE_WORK, _WHOLE_COST = 2_000_000, 10
 #: Points for each degree of an input in the first sweep, if the work allows: the more, the tighter the ranges.
-_DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 1.0))
-#: An error is not sought more closely than by this factor.
-_CLOSE = 1.02
+_DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 10.0))
+#: An error is not sought more closely than by the first factor; beyond the second one it counts as not found.
+_CLOSE, _TIGHT = 1.02, 1.25
 #: Points that are evaluated together at least, as far as there are gaps to be halved.
 _TOGETHER = 100_000
 #: Polynomials of a higher degree are not followed, nor are more variables.
-_MOST_DEGREE, _MOST_VARIABLES = 48, 16
+_MOST_DEGREE, _MOST_VARIABLES = 512, 16
 #: Multiplications for the coefficients of the ranges.
 _COEFFICIENT_WORK = 20_000_000
-#: The error that a range includes is not sought more closely when it is below this part of the range.
-_MINOR = 1 / 64
 #: Nodes are rounded to so many bits, which moves them by less than the slack on the circle.
 _NODE_BITS, _SLACK = 48, 1e-6
-_SHIFT = 256
+_SHIFT = 512
 #: What one operation loses, relative to the sum of absolute values.
-_FLOAT_LOSS, _WHOLE_LOSS = UNIT, 2.0**-250
-#: Positive sums beyond this are not followed.
-_HOPELESS = 2.0**90
-
-
-class Factor(NamedTuple):
-    """A scalar: its coefficients by variable (0: the constant) with exact and with rounded weights, and the roundings
-    of its own products by noise, with their sizes."""
-
-    exact: dict[int, Fraction]
-    used: dict[int, Fraction]
-    noises: dict[int, float]
+_FLOAT_LOSS, _WHOLE_LOSS = UNIT, 2.0**-506
 
 
 class _Form(NamedTuple):
@@ -93,80 +81,35 @@ class _Values(NamedTuple):
     count: int
 
     def floats(self, node: int) -> Floats:
-        value = self.nodes[node]
+        value: Floats = self.nodes[node]
         return value.astype(np.float64) * 2.0**-_SHIFT if self.whole else value
 
 
-class Nodes:
+class Nodes(Measures):
     """The bounds of one program in variables between -1 and 1. ``ranges`` and ``errors`` are by node of the graph;
     ``known`` is false when the variables are too many to evaluate all their combinations."""
 
     def __init__(self, graph: Graph, factors: Sequence[Factor], half_step: float) -> None:
-        self.graph, self.half = graph, half_step
-        self.used = sorted({node.form for node in graph.nodes if isinstance(node, Product)})
-        self.factors = {form: factors[form] for form in self.used}
-        self.variables = sorted({v for f in self.factors.values() for v, c in f.exact.items() if v and (c or f.used[v])})
-        self.known = len(self.variables) <= _MOST_VARIABLES and self._measure() and self._sweep()
+        super().__init__(graph, factors, half_step)
+        few = self.known and len(self.variables) <= _MOST_VARIABLES
+        self.known = few and self._follow() and self._sweep()
 
-    # What is known of the nodes without evaluating them.
-
-    def _measure(self) -> bool:
-        """Degrees and sizes of all nodes; false when a size is hopeless."""
-        self.sizes: dict[int, float] = {}
-        self.changes: dict[int, float] = {}
-        self.noises: dict[int, float] = {}
-        self.touches: dict[int, list[int]] = {}
-        self.ops: dict[int, int] = {}
-        for form, factor in self.factors.items():
-            larger = max(sum(map(abs, part.values())) for part in (factor.exact, factor.used))
-            self.sizes[form] = max(1.0, float(larger) * (1 + UNIT) + sum(factor.noises.values()))
-            change = sum(abs(factor.used[v] - c) for v, c in factor.exact.items())
-            self.changes[form] = (float(change) + sum(factor.noises.values())) * (1 + UNIT)
-            self.noises[form] = sum(factor.noises.values()) * (1 + UNIT)
-            self.touches[form] = [int(bool(factor.exact.get(v) or factor.used.get(v))) for v in self.variables]
-            self.ops[form] = 2 * len(factor.exact) + 2
-        self.tops: list[float] = []
-        self.depths: list[int] = []
-        self.error_sizes: list[float] = []
-        self.edges = 0
-        for number, node in enumerate(self.graph.nodes):
-            if isinstance(node, Product):
-                size, noise = self.sizes[node.form], self.changes[node.form]
-                top = self.tops[node.source] * size
-                depth = self.depths[node.source] + self.ops[node.form]
-                error = self.error_sizes[node.source] * size + noise * self.tops[node.source]
-                error += self.half if node.zeros < 0 else 0.0
-                self.edges += self.ops[node.form]
-            elif number <= ZERO:
-                top, depth, error = 1.0, 0, 0.0
-            else:
-                top, depth, error = self.tops[node.parent], self.depths[node.parent], self.error_sizes[node.parent]
-                for part, count in node.parts:
-                    top += abs(count) * self.tops[part]
-                    error += abs(count) * self.error_sizes[part]
-                    depth = max(depth, self.depths[part])
-                depth += 2 * len(node.parts)
-                self.edges += 2 * len(node.parts)
-            if not top < _HOPELESS:
-                return False
-            self.tops.append(top)
-            self.depths.append(depth)
-            self.error_sizes.append(error)
-        growth = 1 + 8 * self.edges * UNIT
-        self.error_sizes = [error * growth for error in self.error_sizes]
+    def _follow(self) -> bool:
+        """The degrees of all nodes; false when they are too high."""
+        most = min(_MOST_DEGREE, _COEFFICIENT_WORK // (4 * max(1, len(self.variables)) * len(self.graph.nodes)))
         try:
             scalars = {form: factor[:2] for form, factor in self.factors.items()}
-            self.followed = Degrees(self.graph, scalars, self.variables, _MOST_DEGREE)
+            self.followed = Degrees(self.graph, scalars, self.variables, max(1, most))
             self.degrees = self.followed.values()
         except (OverflowError, ValueError):  # the degree, or a denominator that is zero modulo the prime
             return False
         return True
 
     @staticmethod
-    def _pieces(degrees: Sequence[int], count: int) -> list[int] | None:
+    def _pieces(degrees: Sequence[int], count: int, coarse: bool = False) -> list[int] | None:
         """How many gaps the nodes of each variable leave, for polynomials of these degrees in ``count`` nodes of the
         graph; None when there would be too many."""
-        for density, share in _DENSITIES:
+        for density, share in _DENSITIES[-1:] if coarse else _DENSITIES:
             pieces = [degree if degree <= 1 else density * degree for degree in degrees]
             if prod(number + 1 for number in pieces) * count <= _FIRST_WORK * share:
                 return pieces
@@ -189,7 +132,7 @@ class Nodes:
         """The nodes ``needed``, which are in their order and with all that they are made of."""
         x = np.rint(np.cos(angles) * 2.0**_NODE_BITS) / 2.0**_NODE_BITS
         count = x.shape[1]
-        rows: list[Any] = [[int(v) << _SHIFT - _NODE_BITS for v in row * 2.0**_NODE_BITS] for row in x] if whole else x
+        rows: Any = [[int(v) << _SHIFT - _NODE_BITS for v in row * 2.0**_NODE_BITS] for row in x] if whole else x
         place = dict(zip(self.variables, rows, strict=True))
         one: Any = np.full(count, 1 << _SHIFT if whole else 1.0, dtype=object if whole else np.float64)
 
@@ -241,21 +184,21 @@ class Nodes:
             return False
         angles, self.gaps = self._angles(pieces)
         self.pieces = pieces
-        lost = max(depth * top for depth, top in zip(self.depths, self.tops, strict=True)) * _FLOAT_LOSS
-        whole = lost > self.half and angles.shape[1] * len(nodes) <= _WHOLE_WORK
+        most = max(depth * top for depth, top in zip(self.depths, self.tops, strict=True)) * _FLOAT_LOSS
+        whole = most > self.half and angles.shape[1] * len(nodes) <= _WHOLE_WORK
         found = self._values(angles, whole, range(2, len(nodes)))
         values = np.array([found.floats(number) for number in range(len(nodes))])
         low, high = values.min(axis=1), values.max(axis=1)
         sizes = np.maximum(-low, high)
-        pads = UNIT * sizes + (_WHOLE_LOSS * np.array(self.depths) * np.array(self.tops) if whole else self._lost(sizes))
+        pads = UNIT * sizes + (
+            _WHOLE_LOSS * np.array(self.depths) * np.array(self.tops) if whole else self._lost(sizes)
+        )
         self.cosines = np.array([max(1e-300, self._cosine(degree, self.gaps)) for degree in self.degrees])
         radius = (high - low) / 2 / self.cosines
         middle = (low + high) / 2
         self.low, self.high = middle - radius - pads, middle + radius + pads
         if values.size * max((number + 1 for number in pieces), default=1) <= _COEFFICIENT_WORK:
             self._narrow(values, low, high, pads)
-        self.sought: set[int] = set()
-        self.later = 0
         return True
 
     def _lost(self, sizes: Floats) -> Floats:
@@ -263,7 +206,9 @@ class Nodes:
         out = [0.0, 0.0]
         for number, node in enumerate(self.graph.nodes[2:], 2):
             if isinstance(node, Product):
-                lost = self.sizes[node.form] * (out[node.source] + self.ops[node.form] * UNIT * float(sizes[node.source]))
+                lost = self.sizes[node.form] * (
+                    out[node.source] + self.ops[node.form] * UNIT * float(sizes[node.source])
+                )
             else:
                 lost = out[node.parent] + len(node.parts) * UNIT * float(sizes[node.parent] + sizes[number])
                 for part, count in node.parts:
@@ -296,32 +241,14 @@ class Nodes:
 
     # Errors, from the derivatives of one node by all others.
 
-    def range(self, number: int) -> tuple[float, float]:
-        """The least and the greatest actual value of a node."""
-        error = self.error_sizes[number]
-        pad = error * (1 + UNIT) + UNIT * max(abs(self.low[number]), abs(self.high[number]))
-        return float(self.low[number] - pad), float(self.high[number] + pad)
-
-    def settle(self, numbers: Sequence[int]) -> None:
-        """Seek the error of those among ``numbers`` whose range is widest, as far as it matters."""
-        waiting = sorted(set(numbers), key=lambda number: max(map(abs, self.range(number))))
-        while waiting:
-            number = waiting.pop()
-            size = max(map(abs, self.range(number)))
-            if number in self.sought or self.error_sizes[number] <= _MINOR * size or self.later > _LATER_WORK:
-                return
-            self.error(number, close=1e9)
-            waiting.append(number)
-            waiting.sort(key=lambda number: max(map(abs, self.range(number))))
-
     def error(self, target: int, close: float = _CLOSE) -> float:
         """The error of node ``target``, sought until the nodes may be wrong by a factor of ``close`` at most."""
-        self.sought.add(target)
+        self.sought[target] = False
         try:
             derivatives = _Derivatives(self, target)
         except OverflowError:
             return self.error_sizes[target]
-        pieces = self._pieces(derivatives.degrees, derivatives.count)
+        pieces = self._pieces(derivatives.degrees, derivatives.count, coarse=close > 2)
         if pieces is None:
             return self.error_sizes[target]
         angles, gaps = self._angles(pieces)
@@ -356,8 +283,9 @@ class Nodes:
             if spent + angles.shape[1] * derivatives.count > (_WHOLE_WORK if whole else _LATER_WORK):
                 break
             first = False
-        self.later += spent
-        best *= 1 + 8 * self.edges * UNIT
+        self.later += spent * (_WHOLE_COST if whole else 1)
+        self.sought[target] = best <= largest * max(close, _TIGHT) + 2 * pad
+        best *= self.growth
         self.error_sizes[target] = min(best, self.error_sizes[target])
         return self.error_sizes[target]
 
