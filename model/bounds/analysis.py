@@ -49,8 +49,8 @@ _WORK, _LEAST_TERMS = 40_000_000, 512
 _RECURRING_WORK, _LEAST_RECURRING = 3 * 10**12, 4
 #: Programs that are bounded by values at nodes have at most so many instructions, and edges in their graph.
 _MOST_EVALUATED, _MOST_EDGES = 20_000, 200_000
-#: Terms of products that are added in all, which takes less than ten seconds.
-_MOST_WORK = 8_000_000
+#: Terms of products that are added in all, which takes some five seconds.
+_MOST_WORK = 4_000_000
 #: Products that are remembered from one state that recurs to the next.
 _KEPT_PRODUCTS = 10_000
 #: When the error of an output exceeds so many steps for each instruction, forgetting may be the cause: the structure is

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from .enclosures import UNIT
 from .graph import ZERO, Graph, Product
 
-__all__ = ["Factor", "Measures"]
+__all__ = ["MINOR", "Factor", "Measures"]
 
 #: Positive sums beyond this are not followed.
-_HOPELESS = 2.0**300
+_HOPELESS = 2.0**400
 #: The error that a range includes is not sought more closely when it is below this part of the range.
-_MINOR = 1 / 64
+MINOR = 1 / 64
 #: Work that may be spent on the errors of ranges.
-_LATER_WORK = 20_000_000
+_LATER_WORK = 60_000_000
 
 
 class Factor(NamedTuple):
@@ -110,10 +110,10 @@ class Measures:
         beyond what matters for the ranges; false when that was too much work."""
         wanted = set(numbers)
         sizes = np.maximum(-self.low, self.high)
-        limit = _MINOR * max((float(sizes[number]) for number in wanted), default=0.0)
+        limit = MINOR * max((float(sizes[number]) for number in wanted), default=0.0)
         if any(self.noises.values()):
             # The roundings of a form multiply the error of what is read.
-            limit = min(limit, _MINOR)
+            limit = min(limit, MINOR)
         if all(self.error_sizes[number] <= limit for number in wanted):
             return True
         for number, node in enumerate(self.graph.nodes[2:], 2):

@@ -19,7 +19,7 @@ where ``q_k`` is the derivative of the output by the product ``k``: one sweep fo
 the derivatives, at all nodes at once. Nodes in whose neighbourhood the sum cannot be largest are left out, and the gaps
 between the others halved, until the cosine is near one.
 
-The sweeps follow the value graph (``graph``), in floats or in whole numbers of steps of 2^-512. What they lose is at
+The sweeps follow the value graph (``graph``), in floats or in whole numbers of steps of 2^-640. What they lose is at
 most a sum over the graph with all its terms positive; where that is too much in floats, whole numbers are taken.
 """
 
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from .degrees import Degrees
 from .enclosures import UNIT
 from .graph import ONE, ZERO, Graph, Product, Sum
-from .measures import Factor, Measures
+from .measures import MINOR, Factor, Measures
 
 __all__ = ["Nodes"]
 
@@ -59,9 +59,9 @@ _MOST_DEGREE, _MOST_VARIABLES = 512, 16
 _COEFFICIENT_WORK = 20_000_000
 #: Nodes are rounded to so many bits, which moves them by less than the slack on the circle.
 _NODE_BITS, _SLACK = 48, 1e-6
-_SHIFT = 512
+_SHIFT = 640
 #: What one operation loses, relative to the sum of absolute values.
-_FLOAT_LOSS, _WHOLE_LOSS = UNIT, 2.0**-506
+_FLOAT_LOSS, _WHOLE_LOSS = UNIT, 2.0**-634
 
 
 class _Form(NamedTuple):
@@ -78,7 +78,7 @@ class _Values(NamedTuple):
     forms: dict[int, _Form]
     nodes: dict[int, Any]
     whole: bool
-    count: int
+    points: int
 
     def floats(self, node: int) -> Floats:
         value: Floats = self.nodes[node]
@@ -184,15 +184,18 @@ class Nodes(Measures):
             return False
         angles, self.gaps = self._angles(pieces)
         self.pieces = pieces
-        most = max(depth * top for depth, top in zip(self.depths, self.tops, strict=True)) * _FLOAT_LOSS
-        whole = most > self.half and angles.shape[1] * len(nodes) <= _WHOLE_WORK
-        found = self._values(angles, whole, range(2, len(nodes)))
-        values = np.array([found.floats(number) for number in range(len(nodes))])
-        low, high = values.min(axis=1), values.max(axis=1)
-        sizes = np.maximum(-low, high)
-        pads = UNIT * sizes + (
-            _WHOLE_LOSS * np.array(self.depths) * np.array(self.tops) if whole else self._lost(sizes)
-        )
+        read = sorted({*self.graph.read, *self.graph.sent})
+        for whole in (False, True):
+            found = self._values(angles, whole, range(2, len(nodes)))
+            values = np.array([found.floats(number) for number in range(len(nodes))])
+            low, high = values.min(axis=1), values.max(axis=1)
+            sizes = np.maximum(-low, high)
+            lost = _WHOLE_LOSS * np.array(self.depths) * np.array(self.tops) if whole else self._lost(sizes)
+            pads = UNIT * sizes + lost
+            if pads[read].max() <= max(MINOR * sizes[read].max() / 8, self.half):
+                break
+            if whole or angles.shape[1] * len(nodes) > _WHOLE_WORK:
+                return False
         self.cosines = np.array([max(1e-300, self._cosine(degree, self.gaps)) for degree in self.degrees])
         radius = (high - low) / 2 / self.cosines
         middle = (low + high) / 2
@@ -252,8 +255,7 @@ class Nodes(Measures):
         if pieces is None:
             return self.error_sizes[target]
         angles, gaps = self._angles(pieces)
-        whole = 8 * derivatives.lost * _FLOAT_LOSS > self.half and angles.shape[1] * derivatives.count <= _WHOLE_WORK
-        pad = derivatives.lost * (_WHOLE_LOSS if whole else _FLOAT_LOSS)
+        whole, pad = False, derivatives.lost * _FLOAT_LOSS
         largest, best = 0.0, self.error_sizes[target]
         first, spent = True, 0
         while True:
@@ -261,6 +263,9 @@ class Nodes(Measures):
             spent += angles.shape[1] * derivatives.count
             total = rounding + change
             largest = max(largest, float(total.max(initial=0.0)))
+            if pad > MINOR * largest and not whole and angles.shape[1] * derivatives.count <= _WHOLE_WORK:
+                whole, pad, largest = True, derivatives.lost * _WHOLE_LOSS, 0.0
+                continue
             cosine = self._cosine(derivatives.degrees, gaps)
             apart = self._cosine(derivatives.rounding_degrees, gaps)
             best = min(best, largest / cosine + pad)
@@ -341,7 +346,7 @@ class _Derivatives:
         """At each point, what the roundings of products and what everything else can make of the error."""
         graph, whole = self.bounds.graph.nodes, values.whole
         derivatives: dict[int, Any] = {self.target: values.nodes[ONE]}
-        rounding, exact = np.zeros(values.count), np.zeros(values.count)
+        rounding, exact = np.zeros(values.points), np.zeros(values.points)
         noises: dict[int, Floats] = {}
 
         def reach(node: int, change: Any) -> None:
@@ -369,4 +374,4 @@ class _Derivatives:
                     exact += form.change * reached
                 for noise, size in factor.noises.items():
                     noises[noise] = noises.get(noise, 0.0) + size * reached
-        return rounding, np.abs(exact) + sum((np.abs(noise) for noise in noises.values()), np.zeros(values.count))
+        return rounding, np.abs(exact) + sum((np.abs(noise) for noise in noises.values()), np.zeros(values.points))
