@@ -110,6 +110,9 @@ class Analysis:
             if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
                 self._narrow()
         scalars = [self.scalars.scalar(number) for number in range(len(program.forms))]
+        self.low = np.where(self.low > -_HOPELESS, self.low, -np.inf)
+        self.high = np.where(self.high < _HOPELESS, self.high, np.inf)
+        self.errors = {name: error if error < _HOPELESS else float("inf") for name, error in self.errors.items()}
         # Actual values are on the grid.
         steps = 2.0**ring.frac
         self.low, self.form_low = (

@@ -19,7 +19,7 @@ _HOPELESS = 2.0**400
 #: The error that a range includes is not sought more closely when it is below this part of the range.
 MINOR = 1 / 64
 #: Work that may be spent on the errors of ranges.
-_LATER_WORK = 60_000_000
+_LATER_WORK = 160_000_000
 
 
 class Factor(NamedTuple):
@@ -60,6 +60,8 @@ class Measures:
         self.noises: dict[int, float] = {}
         self.touches: dict[int, list[int]] = {}
         self.ops: dict[int, int] = {}
+        #: How much a product with the form counts as work.
+        self.weights: dict[int, int] = {}
         for form, factor in self.factors.items():
             larger = max(sum(map(abs, part.values())) for part in (factor.exact, factor.used))
             self.sizes[form] = max(1.0, float(larger) * (1 + UNIT) + sum(factor.noises.values()))
@@ -68,6 +70,7 @@ class Measures:
             self.noises[form] = sum(factor.noises.values()) * (1 + UNIT)
             self.touches[form] = [int(bool(factor.exact.get(v) or factor.used.get(v))) for v in self.variables]
             self.ops[form] = 2 * len(factor.exact) + 2
+            self.weights[form] = 1 + len(factor.noises)
         self.tops: list[float] = []
         self.depths: list[int] = []
         self.error_sizes: list[float] = []
@@ -127,9 +130,10 @@ class Measures:
             if number in wanted and self.error_sizes[number] > limit:
                 if self.later > _LATER_WORK:
                     return False
-                self.error(number, 1e9)
+                self.error(number, enough=limit)
         return True
 
-    def error(self, target: int, close: float) -> float:
-        """Bound the error of node ``target`` more closely than step by step."""
+    def error(self, target: int, enough: float = 0.0) -> float:
+        """Bound the error of node ``target`` more closely than step by step, until it is below ``enough`` or as close
+        as it can be."""
         raise NotImplementedError

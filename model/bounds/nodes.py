@@ -48,7 +48,7 @@ _FIRST_WORK, _LATER_WORK = 2_000_000, 4_000_000
 #: The same for whole numbers, which are some fifty times slower than floats.
 _WHOLE_WORK, _WHOLE_COST = 2_000_000, 10
 #: Points for each degree of an input in the first sweep, if the work allows: the more, the tighter the ranges.
-_DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 10.0))
+_DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 4.0))
 #: An error is not sought more closely than by the first factor; beyond the second one it counts as not found.
 _CLOSE, _TIGHT = 1.02, 1.25
 #: Points that are evaluated together at least, as far as there are gaps to be halved.
@@ -104,6 +104,12 @@ class Nodes(Measures):
         except (OverflowError, ValueError):  # the degree, or a denominator that is zero modulo the prime
             return False
         return True
+
+    def work(self, numbers: Sequence[int]) -> int:
+        """What the evaluation of these nodes at one point counts."""
+        products = [node.form for node in map(self.graph.nodes.__getitem__, numbers) if isinstance(node, Product)]
+        forms = sum(self.ops[form] for form in set(products))
+        return len(numbers) + sum(self.weights[form] for form in products) + forms
 
     @staticmethod
     def _pieces(degrees: Sequence[int], count: int, coarse: bool = False) -> list[int] | None:
@@ -179,7 +185,8 @@ class Nodes(Measures):
     def _sweep(self) -> bool:
         """The ranges of all nodes; false when there would be too many points."""
         nodes = self.graph.nodes
-        pieces = self._pieces([max(degrees) for degrees in zip(*self.degrees, strict=True)], len(nodes))
+        count = self.work(range(len(nodes)))
+        pieces = self._pieces([max(degrees) for degrees in zip(*self.degrees, strict=True)], count)
         if pieces is None:
             return False
         angles, self.gaps = self._angles(pieces)
@@ -194,7 +201,7 @@ class Nodes(Measures):
             pads = UNIT * sizes + lost
             if pads[read].max() <= max(MINOR * sizes[read].max() / 8, self.half):
                 break
-            if whole or angles.shape[1] * len(nodes) > _WHOLE_WORK:
+            if whole or angles.shape[1] * count > _WHOLE_WORK:
                 return False
         self.cosines = np.array([max(1e-300, self._cosine(degree, self.gaps)) for degree in self.degrees])
         radius = (high - low) / 2 / self.cosines
@@ -244,14 +251,13 @@ class Nodes(Measures):
 
     # Errors, from the derivatives of one node by all others.
 
-    def error(self, target: int, close: float = _CLOSE) -> float:
-        """The error of node ``target``, sought until the nodes may be wrong by a factor of ``close`` at most."""
+    def error(self, target: int, enough: float = 0.0) -> float:
         self.sought[target] = False
         try:
             derivatives = _Derivatives(self, target)
         except OverflowError:
             return self.error_sizes[target]
-        pieces = self._pieces(derivatives.degrees, derivatives.count, coarse=close > 2)
+        pieces = self._pieces(derivatives.degrees, derivatives.count, coarse=enough > 0)
         if pieces is None:
             return self.error_sizes[target]
         angles, gaps = self._angles(pieces)
@@ -263,7 +269,8 @@ class Nodes(Measures):
             spent += angles.shape[1] * derivatives.count
             total = rounding + change
             largest = max(largest, float(total.max(initial=0.0)))
-            if pad > MINOR * largest and not whole and angles.shape[1] * derivatives.count <= _WHOLE_WORK:
+            feasible = not whole and angles.shape[1] * derivatives.count <= _WHOLE_WORK
+            if feasible and pad > max(MINOR * largest, enough / 8):
                 whole, pad, largest = True, derivatives.lost * _WHOLE_LOSS, 0.0
                 continue
             cosine = self._cosine(derivatives.degrees, gaps)
@@ -271,7 +278,7 @@ class Nodes(Measures):
             best = min(best, largest / cosine + pad)
             if first:
                 best = min(best, float(rounding.max()) / apart + float(change.max()) / cosine + pad)
-            if best <= largest * close + 2 * pad or not any(gaps):
+            if best <= max(enough, largest * _CLOSE + 2 * pad) or not any(gaps):
                 break
             angles = angles[:, total >= largest * cosine * (1 - 1e-9)]
             while True:
@@ -282,14 +289,14 @@ class Nodes(Measures):
                 angles[widest, half:] += gaps[widest] / 2
                 angles = angles[:, (angles[widest] >= 0) & (angles[widest] <= pi)]
                 gaps = [gap / 2 + _SLACK if v == widest else gap for v, gap in enumerate(gaps)]
-                enough = self._cosine(derivatives.degrees, gaps) * close >= 1
+                enough = self._cosine(derivatives.degrees, gaps) * _CLOSE >= 1
                 if enough or angles.shape[1] * derivatives.count > _TOGETHER:
                     break
             if spent + angles.shape[1] * derivatives.count > (_WHOLE_WORK if whole else _LATER_WORK):
                 break
             first = False
         self.later += spent * (_WHOLE_COST if whole else 1)
-        self.sought[target] = best <= largest * max(close, _TIGHT) + 2 * pad
+        self.sought[target] = best <= max(enough, largest * _TIGHT + 2 * pad)
         best *= self.growth
         self.error_sizes[target] = min(best, self.error_sizes[target])
         return self.error_sizes[target]
@@ -340,7 +347,7 @@ class _Derivatives:
             whole.append([sum(column) for column in zip(*ways, strict=True)])
         self.degrees = [max(column) for column in zip(*whole, strict=True)]
         self.lost = 4 * bounds.edges * lost
-        self.count = max(1, len(self.order))
+        self.count = bounds.work(self.order)
 
     def totals(self, values: _Values) -> tuple[Floats, Floats]:
         """At each point, what the roundings of products and what everything else can make of the error."""

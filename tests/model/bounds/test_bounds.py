@@ -207,7 +207,7 @@ def test_never_exceeded_by_any_program(reference, seed):
 @pytest.mark.parametrize("seed", range(16))
 def test_safe_programs_are_those_of_a_wide_machine(reference, seed):
     """In every format that is called safe, at corners and random inputs, what the machine sends is what a machine with
-    unlimited words sends, and its registers are equal modulo 2^bits after each instruction, whether they wrap or not."""
+    unlimited words sends, and its registers are equal modulo 2^bits after each instruction, wrapped or not."""
     rng = random.Random(seed)
     program = reference.random_program(rng, 10)
     ends = [(-1, 1)] * len(program.inputs)
