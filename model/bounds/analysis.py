@@ -1,4 +1,7 @@
-"""The analysis of one program: enclosures of every register and of its error, instruction by instruction.
+"""The analysis of one program: ranges of every register and errors of its outputs.
+
+Programs of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there would be
+too many nodes, enclosures of every register and of its error are followed, instruction by instruction, as follows.
 
 Stepwise intervals explode because programs compute and uncompute. Here both values and errors are followed as
 polynomials, so that everything that cancels in the program cancels in the bound. With ``s`` the exact scalar, ``s'``

@@ -64,12 +64,14 @@ class Sum(NamedTuple):
 
 class Graph(NamedTuple):
     """Nodes after those that they are made of. ``written`` is the node that each instruction leaves in its register,
-    ``read`` the one that it multiplies, ``sent`` the node of each output."""
+    ``read`` the one that it multiplies, ``sent`` the node of each output. ``ways`` has, for a sum that is written out,
+    the node and the product of which an instruction made it."""
 
     nodes: list[Product | Sum]
     written: list[int]
     read: list[int]
     sent: list[int]
+    ways: dict[int, tuple[int, int]]
 
 
 class _Register:
@@ -119,6 +121,7 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
     written: list[int] = []
     read: list[int] = []
     sent: list[int] = []
+    ways: dict[int, tuple[int, int]] = {}
     waiting = list(reversed(program.outputs))
     for t, (dst, src, sign, form) in enumerate(
         zip(*(column.tolist() for column in program.code.arrays()), strict=True)
@@ -153,6 +156,8 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
                 parent, parts = (ZERO, tuple(target.counts.items())) if before else (target.node, ((product, sign),))
                 left = min(nodes[parent].zeros, *(max(0, nodes[part].zeros) for part, _ in parts))
                 node = sums[target.number] = len(nodes)
+                if before:
+                    ways[node] = (target.node, product)
                 nodes.append(Sum(parent, parts, left))
                 numbers.append(target.number)
                 edges += 1 + len(parts)
@@ -167,4 +172,4 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
         sent.append(registers[output.register].node)
         if output.restart:
             registers = started()
-    return Graph(nodes, written, read, sent)
+    return Graph(nodes, written, read, sent, ways)

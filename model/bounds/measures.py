@@ -19,7 +19,7 @@ _HOPELESS = 2.0**400
 #: The error that a range includes is not sought more closely when it is below this part of the range.
 MINOR = 1 / 64
 #: Work that may be spent on the errors of ranges.
-_LATER_WORK = 160_000_000
+_LATER_WORK = 100_000_000
 
 
 class Factor(NamedTuple):
@@ -116,7 +116,7 @@ class Measures:
         limit = MINOR * max((float(sizes[number]) for number in wanted), default=0.0)
         if any(self.noises.values()):
             # The roundings of a form multiply the error of what is read.
-            limit = min(limit, MINOR)
+            limit = min(limit, 8 * MINOR)
         if all(self.error_sizes[number] <= limit for number in wanted):
             return True
         for number, node in enumerate(self.graph.nodes[2:], 2):
@@ -126,6 +126,8 @@ class Measures:
             else:
                 error = self.error_sizes[node.parent]
                 error += sum(abs(count) * self.error_sizes[part] for part, count in node.parts)
+                if number in self.graph.ways:
+                    error = min(error, sum(self.error_sizes[part] for part in self.graph.ways[number]))
             self.error_sizes[number] = min(self.error_sizes[number], error * self.growth)
             if number in wanted and self.error_sizes[number] > limit:
                 if self.later > _LATER_WORK:

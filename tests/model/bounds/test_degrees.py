@@ -15,7 +15,7 @@ FACTORS = {
 
 
 def degrees_of(nodes, most=8):
-    graph = Graph([Sum(ONE, (), 0), Sum(ZERO, (), 64), *nodes], [], [], [])
+    graph = Graph([Sum(ONE, (), 0), Sum(ZERO, (), 64), *nodes], [], [], [], {})
     return Degrees(graph, FACTORS, [1, 2], most)
 
 

@@ -14,7 +14,7 @@ FACTORS = [
 
 
 def measures_of(*nodes):
-    return Measures(Graph([Sum(ONE, (), 4), Sum(ZERO, (), 64), *nodes], [], [], []), FACTORS, 1 / 32)
+    return Measures(Graph([Sum(ONE, (), 4), Sum(ZERO, (), 64), *nodes], [], [], [], {}), FACTORS, 1 / 32)
 
 
 def test_errors_grow_step_by_step():
