@@ -22,8 +22,8 @@ The files of this room
     choice between three ways to find the answer. Programs of few variables are evaluated at ``nodes``, along the
     ``graph`` of their distinct values, with its ``measures`` and ``degrees``. Others are followed instruction by
     instruction, with the ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may
-    forget. ``structure`` bounds long and deeply nested programs in another way. Each of them counts its work and gives up when
-    that is too much, whatever the clock says; what is not proven by then is infinite.
+    forget. ``structure`` bounds long and deeply nested programs in another way. Each of them counts its work and gives
+    up when that is too much, whatever the clock says; what is not proven by then is infinite.
 """
 
 from __future__ import annotations

@@ -96,7 +96,16 @@ class Nodes(Measures):
 
     def _follow(self) -> bool:
         """The degrees of all nodes; false when they are too high."""
-        most = min(_MOST_DEGREE, _COEFFICIENT_WORK // (4 * max(1, len(self.variables)) * len(self.graph.nodes)))
+        products: list[int] = [0, 0]
+        for node in self.graph.nodes[2:]:
+            if isinstance(node, Product):
+                products.append(products[node.source] + 1)
+            else:
+                products.append(max(products[node.parent], *(products[part] for part, _ in node.parts)))
+        # No degree exceeds the number of products one after the other.
+        most = min(
+            max(products), _MOST_DEGREE, _COEFFICIENT_WORK // (4 * max(1, len(self.variables)) * len(self.graph.nodes))
+        )
         try:
             scalars = {form: factor[:2] for form, factor in self.factors.items()}
             self.followed = Degrees(self.graph, scalars, self.variables, max(1, most))
