@@ -1,4 +1,7 @@
-"""The analysis of one program: enclosures of every register and of its error, instruction by instruction.
+"""The analysis of one program: ranges of every register and errors of its outputs.
+
+Programs of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there would be
+too many nodes, enclosures of every register and of its error are followed, instruction by instruction, as follows.
 
 Stepwise intervals explode because programs compute and uncompute. Here both values and errors are followed as
 polynomials, so that everything that cancels in the program cancels in the bound. With ``s`` the exact scalar, ``s'``
@@ -29,6 +32,9 @@ from skinny.model.rings import FixedPoint
 
 from .box import Box, encoded, encoded_box
 from .enclosures import TINY, UNIT, Algebra, Enclosure
+from .graph import value_graph
+from .measures import Factor as NodeFactor
+from .nodes import Nodes
 from .recurring import recurring_states
 from .registers import MANY_ZEROS, Product, Register
 from .scalars import Scalars
@@ -44,6 +50,10 @@ MOST_BITS = 32
 #: after each term of a sum.
 _WORK, _LEAST_TERMS = 40_000_000, 512
 _RECURRING_WORK, _LEAST_RECURRING = 3 * 10**12, 4
+#: Programs that are bounded by values at nodes have at most so many instructions, and edges in their graph.
+_MOST_EVALUATED, _MOST_EDGES = 20_000, 200_000
+#: Terms of products that are added in all, which takes some five seconds.
+_MOST_WORK = 4_000_000
 #: Products that are remembered from one state that recurs to the next.
 _KEPT_PRODUCTS = 10_000
 #: When the error of an output exceeds so many steps for each instruction, forgetting may be the cause: the structure is
@@ -99,11 +109,17 @@ class Analysis:
         self.low = np.full(len(program), -np.inf)
         self.high = np.full(len(program), np.inf)
         self.errors = {output.name: float("inf") for output in program.outputs}
-        self._run()
-        plausible = _PLAUSIBLE * len(program) * float(self.unit)
-        if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
-            self._narrow()
+        if not self._evaluate():
+            known = self.low.copy(), self.high.copy(), self.errors
+            self._run()
+            self._intersect(*known)
+            plausible = _PLAUSIBLE * len(program) * float(self.unit)
+            if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
+                self._narrow()
         scalars = [self.scalars.scalar(number) for number in range(len(program.forms))]
+        self.low = np.where(self.low > -_HOPELESS, self.low, -np.inf)
+        self.high = np.where(self.high < _HOPELESS, self.high, np.inf)
+        self.errors = {name: error if error < _HOPELESS else float("inf") for name, error in self.errors.items()}
         # Actual values are on the grid.
         steps = 2.0**ring.frac
         self.low, self.form_low = (
@@ -114,11 +130,35 @@ class Analysis:
         )
         self.reads = self._reads()
 
+    def _evaluate(self) -> bool:
+        """Bound everything by values at nodes; false when there would be too many for tight bounds."""
+        if len(self.program) > _MOST_EVALUATED:
+            return False
+        scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
+        try:
+            graph = value_graph(self.program, scalars, self.frac, _MOST_EDGES)
+        except ValueError:
+            return False
+        if graph is None:
+            return False
+        factors = [NodeFactor(scalar.precise, scalar.rational, scalar.noises) for scalar in scalars]
+        nodes = Nodes(graph, factors, float(self.unit) / 2)
+        if not nodes.known:
+            return False
+        settled = nodes.settle([*graph.read, *graph.sent])
+        found = [nodes.error(node) for node in graph.sent]
+        self.errors = {output.name: error for output, error in zip(self.program.outputs, found, strict=True)}
+        ranges = np.array([nodes.range(number) for number in range(len(graph.nodes))])
+        self.low, self.high = ranges[graph.written].T if graph.written else (self.low, self.high)
+        return settled and all(nodes.sought[node] for node in graph.sent)
+
     def _run(self) -> None:
-        """Follow the program up to its end, or up to a value that fits no word."""
+        """Follow the program up to its end, up to a value that fits no word, or until that is too much work."""
         code, outputs = self.program.code, self.program.outputs
         registers = self._started()
-        low, high = self.low, self.high
+        self.low, self.high = low, high = np.full(len(self.program), -np.inf), np.full(len(self.program), np.inf)
+        self.errors = {output.name: float("inf") for output in outputs}
+        work = 0
         recurring = recurring_states(self.program)
         done = 0
         columns = zip(code.dst.tolist(), code.src.tolist(), code.sign.tolist(), code.form.tolist(), strict=True)
@@ -138,10 +178,11 @@ class Analysis:
                 if product is None:
                     product = self.products[key] = self._product(form, source)
                 target.add(product, sign)
+                work += len(product.value.terms) + len(product.error.terms)
             else:
                 self.scalars.scalar(form)
             low[t], high[t] = target.range()
-            if not max(-low[t], high[t]) < _HOPELESS:
+            if not max(-low[t], high[t]) < _HOPELESS or work > _MOST_WORK:
                 low[t:], high[t:] = -np.inf, np.inf
                 return
         while done < len(outputs):
@@ -152,7 +193,10 @@ class Analysis:
         """Take the bounds of the structure where they are tighter than those of this analysis, which had to forget."""
         factors = [self.scalars.factor(number) for number in range(len(self.program.forms))]
         start = [value * self.unit for value in self.start]
-        low, high, errors = follow(self.program, factors, start, self.algebra)
+        self._intersect(*follow(self.program, factors, start, self.algebra))
+
+    def _intersect(self, low: NDArray[np.float64], high: NDArray[np.float64], errors: dict[str, float]) -> None:
+        """Take these bounds where they are tighter."""
         self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
         self.errors = {name: min(error, errors[name]) for name, error in self.errors.items()}
 
@@ -251,10 +295,10 @@ class Analysis:
             writers.append(written[src])
             written[dst] = t
         chosen = np.array(writers[:-1], dtype=np.int64)
-        begun = np.array(start)[code.src]
+        initial = np.array(start)[code.src]
         if not len(chosen):
-            return Reads(begun, begun, sent)
-        low, high = (np.where(chosen < 0, begun, ends[chosen]) for ends in (self.low, self.high))
+            return Reads(initial, initial, sent)
+        low, high = (np.where(chosen < 0, initial, ends[chosen]) for ends in (self.low, self.high))
         return Reads(low, high, sent)
 
     def bits_needed(self) -> int:

@@ -26,7 +26,8 @@ class Scalar(NamedTuple):
     with the bound ``size`` and up to ``slop``. ``change`` is the difference that the rounding of weights and of the
     form's own products makes, as ``(noise, variable, coefficient)``, with the bound ``change_size``; ``noise`` bounds
     the part of it that is not in ``used``. ``low`` and ``high`` bound the actual scalar. ``zeros`` is the number of
-    trailing zero bits that its word is certain to have. ``rational`` is ``used`` without any slop.
+    trailing zero bits that its word is certain to have. ``precise`` and ``rational`` are ``exact`` and ``used`` without
+    any slop, ``noises`` the roundings of the form's own products by noise.
     """
 
     exact: list[tuple[int, float]]
@@ -39,7 +40,9 @@ class Scalar(NamedTuple):
     low: float
     high: float
     zeros: int
+    precise: dict[int, Fraction]
     rational: dict[int, Fraction]
+    noises: dict[int, float]
 
     def rounding(self, enclosure: Enclosure) -> float:
         """A bound of the loss in floats when an enclosure is multiplied by ``exact`` or ``used``."""
@@ -177,7 +180,7 @@ class Scalars:
             terms = used = [term for term in collapsed if term[1]]
             changes, noise = [(self.algebra.noise(), 0, change_size)], change_size
         size = max(sum(abs(c) for _, c in terms), sum(abs(c) for _, c in used)) * (1 + UNIT) + slop
-        return Scalar(terms, used, size, slop, changes, change_size, noise, low, high, zeros, rational)
+        return Scalar(terms, used, size, slop, changes, change_size, noise, low, high, zeros, exact, rational, rounded)
 
 
 def _nearest(value: Fraction, frac: int) -> int:

@@ -74,7 +74,7 @@ class _Search:
                 self.known[frac] = str(problem)
             else:
                 half_step = 2.0 ** -(frac + 1) if self.program.inputs else 0.0
-                given = [*zip(self.program.weights, analysis.weights, strict=True)]
+                given: list[tuple[Number, int]] = [*zip(self.program.weights, analysis.weights, strict=True)]
                 given += [pair for ends in zip(self.box, analysis.box, strict=True) for pair in zip(*ends, strict=True)]
                 lost = any(value and not raw for value, raw in given)
                 error = max(half_step, *analysis.errors.values())

@@ -1,0 +1,91 @@
+"""Bounds from values at nodes, against polynomials that are known and runs in plain integers."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from skinny.model.bounds import nodes as nodes_module
+from skinny.model.bounds.analysis import Analysis
+from skinny.model.bounds.bounds import bound
+from skinny.model.program.program import Input, Linear, Output, Weight
+from skinny.model.rings import FixedPoint
+
+
+def only_nodes(monkeypatch):
+    """Refuse the other analyses, so that it is seen that they are not needed."""
+
+    def refuse(*_):
+        raise AssertionError("the values at nodes were not enough")
+
+    monkeypatch.setattr(Analysis, "_run", refuse)
+
+
+def chebyshev(reference, degree):
+    """``R2 -= 2x·R1; R1 += 2x·R2; …``: the registers are ±U_k(x), and the last step takes ``x`` alone, for ±T_n."""
+    code = [(2 - k % 2, 1 + k % 2, 1 if k % 2 else -1, 0) for k in range(degree - 1)]
+    last = degree - 1
+    code.append((2 - last % 2, 1 + last % 2, 1 if last % 2 else -1, 1))
+    outputs = (Output("y", 2 - last % 2, degree),)
+    return reference.program_of(code, "x", [Fraction(2)], [Linear(((0, 0),)), Input(0)], outputs=outputs)
+
+
+@pytest.mark.parametrize("degree", [5, 10, 40])
+def test_well_conditioned_recurrences_have_tight_ranges(reference, monkeypatch, degree):
+    """|U_k| <= k + 1 and |T_n| <= 1, where sums of monomials are up to (1 + √2)^n."""
+    only_nodes(monkeypatch)
+    found = bound(chebyshev(reference, degree), FixedPoint(32, 24), [(-1, 1)])
+    sizes = np.maximum(-found.low, found.high)
+    assert sizes[:-1] == pytest.approx([k + 2 for k in range(degree - 1)], rel=2e-2)
+    assert sizes[-1] == pytest.approx(1, rel=2e-2)
+
+
+def test_chebyshev_ten_is_safe_with_27_fraction_bits(reference):
+    found = bound(chebyshev(reference, 10), FixedPoint(32, 27), [(-1, 1)])
+    assert found.safe
+    assert not bound(chebyshev(reference, 10), FixedPoint(32, 28), [(-1, 1)]).safe
+
+
+@pytest.mark.parametrize("first", [2_000_000, 3_000])
+@pytest.mark.parametrize("loss", [2.0**-50, 2.0**-20])
+def test_never_exceeded(reference, monkeypatch, first, loss):
+    """With many nodes and with few, in floats and, where these are said to lose much, in whole numbers."""
+    monkeypatch.setattr(nodes_module, "_FIRST_WORK", first)
+    monkeypatch.setattr(nodes_module, "_FLOAT_LOSS", loss)
+    for seed in range(12):
+        rng = random.Random(seed)
+        program, frac = reference.random_program(rng, rng.randint(4, 16)), rng.randint(2, 8)
+        ends = [sorted(Fraction(rng.randint(-12, 12), 8) for _ in range(2)) for _ in program.inputs]
+        found = bound(program, FixedPoint(32, frac), ends)
+        for raw in reference.some_inputs(rng, reference.raw_box(FixedPoint(32, frac), ends), 40):
+            reference.assert_within(program, found, frac, raw)
+
+
+def test_errors_are_those_of_the_worst_place(reference, monkeypatch):
+    """``x·(1 - x)·z²``: each rounding counts with what it is multiplied with afterwards, at the place that is worst."""
+    only_nodes(monkeypatch)
+    forms = [Input(0), Linear(((1, 0),), 0), Input(1)]
+    code = [(2, 1, 1, 2), (0, 2, 1, 2), (3, 0, 1, 0), (4, 3, 1, 1)]
+    outputs = (Output("y", 4, 4),)
+    program = reference.program_of(code, "xz", [Fraction(1), Fraction(-1)], forms, width=5, outputs=outputs)
+    found = bound(program, FixedPoint(24, 10), [(0, 1), (-1, 1)])
+    # Half a step each from z², x·z² and the last product: x(1-x) + (1-x) + 1 times, which is largest at 0.
+    x = np.linspace(0, 1, 10_001)
+    worst = float((x * (1 - x) + (1 - x) + 1).max()) / 2**11
+    assert worst <= found.errors["y"] <= 1.03 * worst
+
+
+def test_many_variables_are_left_to_the_other_analyses(reference):
+    rng = random.Random(5)
+    program = reference.polynomial_program(rng, 20, inputs=20)
+    analysis = Analysis(program, FixedPoint(32, 10), [(-1, 1)] * 20)
+    assert np.isfinite(analysis.errors["y"])
+    assert analysis.first_overflow(32) is None
+
+
+def test_weights_that_are_rounded_count(reference, monkeypatch):
+    only_nodes(monkeypatch)
+    scaled = reference.program_of([(2, 1, 1, 0), (0, 2, 1, 1)], "x", [Fraction(1, 3)], [Input(0), Weight(0)])
+    found = bound(scaled, FixedPoint(16, 4), [(-2, 2)])
+    # 5/16 for 1/3 at x = 2, and half a step.
+    assert found.errors["y"] == pytest.approx(2 / 48 + 1 / 32, rel=1e-6)
