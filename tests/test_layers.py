@@ -90,7 +90,6 @@ UNTESTED = {
     "model/compiler/polynomial.py",
     "model/compiler/shapes.py",
     "model/machine/image.py",
-    "model/machine/isa.py",
     "model/parallel/lane_cycles.py",
     "scripts/bench/command.py",
     "scripts/bench/compile.py",
