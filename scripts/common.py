@@ -1,4 +1,4 @@
-"""What the commands share: their parsers, and how they read programs and print answers."""
+"""Parts that the commands share: their parsers, and how they print notes and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be said of a program, as dicts of plain numbers: the commands print them, Python gets them as they are."""
+"""Answers about a program, as dicts of plain numbers: the commands print them, Python gets them as they are."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
 
 
 def reads(program: Program) -> tuple[list[int], list[int]]:
-    """How many instructions use each input, and each weight."""
+    """The numbers of instructions that use each input, and those that use each weight."""
     uses = np.bincount(program.code.form, minlength=len(program.forms)).tolist()
     inputs, weights = [0] * len(program.inputs), [0] * len(program.weights)
     for form, count in zip(program.forms, uses, strict=True):

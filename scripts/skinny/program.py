@@ -121,7 +121,7 @@ class Program:
 
     @property
     def contract(self) -> str:
-        """``clean`` or ``in-place``."""
+        """The contract that the program keeps: ``clean`` or ``in-place``."""
         return self.model.contract
 
     @property
@@ -294,7 +294,7 @@ class Program:
         estimate: bool = False,
         folder: Path | None = None,
     ) -> dict[str, Any]:
-        """What the core costs on an FPGA, from synthesis, place and route, or, in a moment, from an ``estimate``.
+        """Area and frequency of the core on an FPGA, from synthesis, place and route or, in a moment, by ``estimate``.
         ``folder`` takes Verilog, netlist, reports and a bitstream. ``skinny fpga --help`` explains the options and the
         keys."""
         from skinny.sim.fpga.devices import ICE40, find_device
