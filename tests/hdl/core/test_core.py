@@ -1,7 +1,6 @@
 """The core in Amaranth's simulator: every retirement, result and handshake in the cycle the model says."""
 
 import dataclasses
-import gc
 from fractions import Fraction
 from itertools import product
 
@@ -401,17 +400,6 @@ def test_last_inside_a_vector_means_nothing(bench):
     image = bench.image_of(config, words, [], [0, 1, 0], 2)
     (record,) = bench.run_jobs(Core(config, image), bench.Job([(1, True), (2, False), (3, True), (4, True)], 2))
     assert record.results == [(2, 0, 0), (4, 1, 0)]
-
-
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-def test_bad_arguments(bench):
-    config = CoreConfig(Modular(8))
-    image = bench.image_of(config, [0], [], [0, 1, 0], 1)
-    with pytest.raises(ValueError, match=r"the image must be made for .*modular:9"):
-        Core(CoreConfig(Modular(9)), image)
-    with pytest.raises(ValueError, match="a core with rom must be given an image"):
-        Core(config, rom=True)
-    gc.collect()
 
 
 def test_a_core_with_rom_has_no_load_port(bench):
