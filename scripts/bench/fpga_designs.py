@@ -142,8 +142,8 @@ def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple
 
 
 class Promise(NamedTuple):
-    """The figures that a 16-bit core must reach: MHz at least (inferred, and with the parts of the family), LUTs at most,
-    and multiplier blocks."""
+    """The figures that a 16-bit core must reach: MHz at least (inferred, and with the parts of the family), LUTs at
+    most, and multiplier blocks."""
 
     mhz: dict[str, float]
     luts: int
