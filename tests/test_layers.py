@@ -89,8 +89,6 @@ UNTESTED = {
     "model/compiler/passes/univariate.py",
     "model/compiler/polynomial.py",
     "model/compiler/shapes.py",
-    "model/machine/image.py",
-    "model/parallel/lane_cycles.py",
     "scripts/bench/command.py",
     "scripts/bench/compile.py",
     "scripts/bench/estimate.py",

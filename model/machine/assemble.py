@@ -20,7 +20,7 @@ from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
 
 from . import cycles
-from .image import Write
+from .image import NO_WAITS, Waits, Write
 from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words, fifo_size, memory_size
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
@@ -97,24 +97,11 @@ class Image:
     def golden(self, elements: Array) -> Array:
         return run(self.program, self.config.ring, elements).outputs
 
-    def timetable(
-        self,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> cycles.Timetable:
-        return cycles.timetable(self, sizes, gaps, stalls, pauses)
+    def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Timetable:
+        return cycles.timetable(self, sizes, waits)
 
-    def predict(
-        self,
-        vectors: Words,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> cycles.Prediction:
-        return cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
+    def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
+        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
 
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into a core over its load port."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.cycles import Prediction, Timetable
-from skinny.model.machine.image import Write
+from skinny.model.machine.image import NO_WAITS, Waits, Write
 from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, Words, fifo_size, index_bits, memory_size
 from skinny.model.program.program import Linear, Output, Program, attention_cost
 from skinny.model.rings import Array, FixedPoint, Ring
@@ -168,24 +168,11 @@ class EngineImage:
     def golden(self, elements: Array) -> Array:
         return run_lanes(self, elements)
 
-    def timetable(
-        self,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> Timetable:
-        return lane_cycles.timetable(self, sizes, gaps, stalls, pauses)
+    def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Timetable:
+        return lane_cycles.timetable(self, sizes, waits)
 
-    def predict(
-        self,
-        vectors: Words,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> Prediction:
-        return lane_cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
+    def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Prediction:
+        return lane_cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
 
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into an engine over its load port."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from skinny.hdl.core.core import Core
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.cycles import batch_sizes, execute, overhead, results, retirements, timetable
+from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import CoreConfig, Op, Setting, Space
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
@@ -43,7 +44,7 @@ SIZES = list(product([3, 4, 8], [True, False]))
 def expect_equal(image, vectors, sizes, record, job):
     """Everything that was recorded is what the cycle model says."""
     ran = execute(image, vectors)
-    plan = timetable(image, sizes, job.gaps, job.stalls)
+    plan = timetable(image, sizes, Waits(job.gaps, job.stalls))
     assert record.accepted == plan.accepted.tolist()
     retired = retirements(image, ran, plan.starts, sizes)
     columns = (retired.cycle, retired.thread, retired.pc, retired.op, retired.dst, retired.value, retired.fault)
