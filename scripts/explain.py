@@ -57,6 +57,8 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    if args.shape is not None and args.html is None:
+        raise InputError("only a page shows the inputs as a picture: --shape goes with --html")
     ring = parse_ring(args.ring)
     program = load(args.program)
     a, b = read_pair({"--a": args.a, "--b": args.b}, program.inputs, ring)
