@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from rich import box
@@ -17,9 +18,24 @@ from rich.text import Text
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import CEILING
 from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
+from skinny.model.rings import Array, Ring
 from skinny.values import readable
 
-__all__ = ["Parser", "add_command", "large", "note", "print_json", "print_table", "readable"]
+__all__ = [
+    "SHOWN",
+    "Parser",
+    "add_command",
+    "large",
+    "named_results",
+    "note",
+    "print_json",
+    "print_results",
+    "print_table",
+    "readable",
+]
+
+#: Inferences whose results a table shows.
+SHOWN = 20
 
 
 class Parser(argparse.ArgumentParser):
@@ -106,3 +122,19 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         # Text, because brackets in a plain string would be read as markup.
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     _Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False).print(table)
+
+
+def named_results(ring: Ring, names: Sequence[str], values: Array) -> dict[str, list[int | float | str]]:
+    """The elements ``values``, a row for each inference, as readable numbers for each name."""
+    return {
+        name: [readable(ring.decode(element), name) for element in column]
+        for name, column in zip(names, values.T, strict=True)
+    }
+
+
+def print_results(results: dict[str, list[int | float | str]], count: int) -> None:
+    """A table of the first of ``count`` inferences, whose ``results`` are given by name; not all need be given."""
+    rows = islice(zip(*results.values(), strict=True), SHOWN)
+    print_table(("row", *results), [(number, *row) for number, row in enumerate(rows, 1)])
+    if count > SHOWN:
+        note(f"{count - SHOWN:,} more rows; --json gives all")

@@ -14,7 +14,7 @@ from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.storage import load
 from skinny.model.rings import Boolean
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import add_command, named_results, note, print_json, print_results
 from .inputs import read_inputs
 from .options import add_baud_option, add_inputs_option
 
@@ -45,7 +45,6 @@ example:
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs values.csv --json
 """
 ACTIONS = ("info", "load", "run", "reset")
-SHOWN = 20
 
 
 def register(commands: Any) -> None:
@@ -113,10 +112,7 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> dict[
     found = host.run(image, vectors)
     seconds = perf_counter() - before
     values = config.unpack(found.words, len(elements))
-    results = {
-        name: [readable(ring.decode(element), name) for element in column]
-        for name, column in zip(image.outputs, values.T, strict=True)
-    }
+    results = named_results(ring, image.outputs, values)
     # A vector of the Boolean ring holds many inferences; its fault is one of them all.
     faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(ring, Boolean) else 1)[: len(elements)]
     return {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
@@ -128,11 +124,9 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
         return
     if args.action == "run":
         results = answer["results"]
-        rows = list(zip(*results.values(), strict=True))
-        print_table(("row", *results), [(number, *row) for number, row in enumerate(rows[:SHOWN], 1)])
-        if len(rows) > SHOWN:
-            note(f"{len(rows) - SHOWN:,} more rows; --json gives all")
-        print(f"\n{len(rows):,} inferences in {answer['seconds']:.2f} s")
+        count = len(next(iter(results.values())))
+        print_results(results, count)
+        print(f"\n{count:,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
         print(f"{args.program}: {answer['words']:,} words, {'loaded' if answer['loaded'] else 'was there already'}")
     else:

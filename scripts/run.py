@@ -10,7 +10,7 @@ from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import run
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import SHOWN, add_command, named_results, print_json, print_results
 from .inputs import read_inputs, read_start
 from .options import add_inputs_option
 
@@ -31,7 +31,6 @@ example:
     1   -27
   $ skinny run cube.skn --ring fixed:16.8 --inputs values.csv --json
 """
-SHOWN = 20
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -59,16 +58,7 @@ def execute(args: argparse.Namespace) -> None:
         values = run(program, ring, inputs, read_start(args.start, program.width, ring)).outputs
     names = [output.name for output in program.outputs]
     if args.json:
-        columns = {
-            name: [readable(ring.decode(element), name) for element in column]
-            for name, column in zip(names, values.T, strict=True)
-        }
+        columns = named_results(ring, names, values)
         print_json({"program": args.program, "ring": ring.name, "batch": len(inputs), "outputs": columns})
-        return
-    rows = [
-        (number, *(readable(ring.decode(element), name) for name, element in zip(names, row, strict=True)))
-        for number, row in enumerate(values[:SHOWN], 1)
-    ]
-    print_table(("row", *names), rows)
-    if len(values) > SHOWN:
-        note(f"{len(values) - SHOWN:,} more rows; --json gives all")
+    else:
+        print_results(named_results(ring, names, values[:SHOWN]), len(values))

@@ -17,7 +17,7 @@ from skinny.model.program.storage import load
 from skinny.model.rings import Array, parse_ring
 from skinny.sim import SIMULATORS
 
-from .common import add_command, note, print_json, print_table, readable
+from .common import SHOWN, add_command, named_results, note, print_json, print_results
 from .inputs import read_inputs
 from .options import add_core_options, add_inputs_option, add_lanes_option, add_self_check_option, image_options
 
@@ -47,7 +47,6 @@ example:
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000 --lanes 2
   $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --simulator verilator --vcd cube.vcd
 """
-SHOWN = 20
 
 
 def register(commands: Any) -> None:
@@ -101,19 +100,9 @@ def execute(args: argparse.Namespace) -> None:
 
 def _report(args: argparse.Namespace, names: list[str], ring: Any, found: Array, answer: dict[str, Any]) -> None:
     if args.json:
-        results = {
-            name: [readable(ring.decode(element), name) for element in column]
-            for name, column in zip(names, found.T, strict=True)
-        }
-        print_json(answer | {"results": results})
+        print_json(answer | {"results": named_results(ring, names, found)})
         return
-    rows = [
-        (number, *(readable(ring.decode(element), name) for name, element in zip(names, row, strict=True)))
-        for number, row in enumerate(found[:SHOWN], 1)
-    ]
-    print_table(("row", *names), rows)
-    if len(found) > SHOWN:
-        note(f"{len(found) - SHOWN:,} more rows; --json gives all")
+    print_results(named_results(ring, names, found[:SHOWN]), len(found))
     print(
         f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "
