@@ -39,6 +39,8 @@ def test_no_chain_is_longer_than_its_terms_one_by_one(pattern):
     strict, loose = plan_strict(pattern).cost, plan_loose(pattern).cost
     assert strict <= sum(STRICT[t] for t in terms)
     assert loose <= strict
+    for cut in range(1, terms[-1]):
+        assert strict <= 2 * plan_loose(pattern >> cut).cost + plan_pair(cut, below(pattern, cut)).cost
     # The variables of the longest term all have to be read.
     assert loose >= max(terms[-1], len(terms))
 

@@ -21,6 +21,8 @@ def in_place_product(x, y):
     [
         # A product from a clean start: R2 += b, R0 += a·R2.
         (in_place_product(A, B), 2, lambda a, b, c: a * b),
+        # What is not read at the end is one instruction too many.
+        ([Instruction(2, 1, 1, B), Instruction(0, 2, 1, A), Instruction(1, 0, 1, B)], 2, lambda a, b, c: a * b),
         # a·b + a·c: R2 += b, R2 += c, R0 += a·R2.
         ([*in_place_product(A, B), *in_place_product(A, C)], 3, lambda a, b, c: a * b + a * c),
         # a² + a: R2 += a, R2 += 1, R0 += a·R2, or a on both sides: never two.
