@@ -1,4 +1,4 @@
-"""What the commands share: their parsers, and how they read programs and print answers."""
+"""Parts that the commands share: their parsers, and how they print notes and answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from rich import box
@@ -18,20 +19,28 @@ from rich.text import Text
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import CEILING
 from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
+from skinny.model.program.units import Units
+from skinny.model.rings import Array
 from skinny.model.run.precision import Precision
 from skinny.values import readable
 
 __all__ = [
+    "SHOWN",
     "Parser",
     "add_command",
     "large",
+    "named_results",
     "note",
     "print_json",
+    "print_results",
     "print_table",
     "readable",
     "rounded_outwards",
     "tell",
 ]
+
+#: Inferences whose results a table shows.
+SHOWN = 20
 
 
 class Parser(argparse.ArgumentParser):
@@ -134,3 +143,16 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         # Text, because brackets in a plain string would be read as markup.
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     _Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False).print(table)
+
+
+def named_results(units: Units, values: Array) -> dict[str, list[int | float | str]]:
+    """The elements ``values``, a row for each inference, as readable numbers for each output, in the user's units."""
+    return {name: [readable(value, name) for value in column] for name, column in units.decode_columns(values).items()}
+
+
+def print_results(results: dict[str, list[int | float | str]], count: int) -> None:
+    """A table of the first of ``count`` inferences, whose ``results`` are given by name; not all need be given."""
+    rows = islice(zip(*results.values(), strict=True), SHOWN)
+    print_table(("row", *results), [(number, *row) for number, row in enumerate(rows, 1)])
+    if count > SHOWN:
+        note(f"{count - SHOWN:,} more rows; --json gives all")

@@ -109,6 +109,8 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    if args.explain and args.json:
+        raise InputError("the answer in JSON has the length after each pass: --json goes without --explain")
     if args.output is not None:
         ending(args.output)
         if not Path(args.output).parent.is_dir():

@@ -57,6 +57,8 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    if args.shape is not None and args.html is None:
+        raise InputError("only a page shows the inputs as a picture: --shape goes with --html")
     program, ring = load_program(args, "exact")
     a, b = read_pair({"--a": args.a, "--b": args.b}, Units(program, ring))
     shape = _parse_shape(args.shape, program)

@@ -39,7 +39,7 @@ def short(value: int | float | str, most: int = 14) -> int | float | str:
 
 
 def places(names: Sequence[str], count: int) -> list[int]:
-    """Where the inputs stand in a picture of ``count`` places, row by row: in the order of the numbers that their
+    """The places of the inputs in a picture of ``count`` places, row by row: in the order of the numbers that their
     names end with, or else as listed. Where there are fewer inputs than places, the numbers are the places."""
     matches = [re.search("[0-9]{1,9}$", name) for name in names]
     numbers = [int(match[0]) for match in matches if match]

@@ -163,7 +163,7 @@ def _core(name: str, done: Campaign, args: argparse.Namespace) -> dict[str, Any]
 
 
 def _cells(config: CoreConfig) -> dict[str, int]:
-    """What a loadable core is made of on an iCE40 UP5K."""
+    """The cells that a loadable core takes on an iCE40 UP5K."""
     from skinny.hdl.core.core import Core
     from skinny.hdl.export.export import TOP, Pins
     from skinny.sim.fpga.devices import find_device

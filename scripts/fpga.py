@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
+from skinny.answers import SEEDS, expect_bare_estimate, expect_own_parts
 from skinny.model.errors import InputError
 from skinny.model.machine.image import MachineImage
 from skinny.model.parallel.image import build_image
@@ -72,7 +73,7 @@ def register(commands: Any) -> None:
     add_lanes_option(parser)
     add_self_check_option(parser)
     parser.add_argument("--device", required=True, metavar="DEVICE", help=", ".join(DEVICES))
-    parser.add_argument("--seeds", metavar="N", type=int, default=3, help="runs of place and route (default: 3)")
+    parser.add_argument("--seeds", metavar="N", type=int, help=f"runs of place and route (default: {SEEDS})")
     parser.add_argument("--freq", metavar="MHZ", type=float, help="what place and route aims at")
     parser.add_argument("--inferred", action="store_true", help="generic parts instead of the family's own")
     add_size_options(parser, "depth", "inputs", "weights")
@@ -89,8 +90,16 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     device = find_device(args.device)
-    if not 1 <= args.seeds <= 1000:
-        raise InputError(f"the number of seeds must be 1 to 1000, not {args.seeds}")
+    if args.inferred:
+        expect_own_parts(device, "--inferred")
+    if args.estimate:
+        simulated = "--no-gate-level" if args.gate_level is False else "--gate-level"
+        expect_bare_estimate(
+            {"--seeds": args.seeds, "--freq": args.freq, simulated: args.gate_level, "-o": args.output}
+        )
+    seeds = SEEDS if args.seeds is None else args.seeds
+    if not 1 <= seeds <= 1000:
+        raise InputError(f"the number of seeds must be 1 to 1000, not {seeds}")
     if args.freq is not None and not 1 <= args.freq <= 1000:
         raise InputError(f"the frequency must be 1 to 1000 MHz, not {args.freq:g}")
     gate_level = device.family is ICE40 if args.gate_level is None else args.gate_level
@@ -114,10 +123,10 @@ def execute(args: argparse.Namespace) -> None:
     for tool in device.tools:
         prepare(tool, note)
     with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"{device.name}: synthesis", total=2 + args.seeds + gate_level)
+        task = progress.add_task(f"{device.name}: synthesis", total=2 + seeds + gate_level)
         report = implement(
             Design(image, device, rom=args.rom, inferred=args.inferred),
-            range(1, args.seeds + 1),
+            range(1, seeds + 1),
             frequency=args.freq,
             gate_level=gate_level,
             done=lambda what: progress.update(task, advance=1, description=f"{device.name}: {what}"),
@@ -133,8 +142,6 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _estimate(args: argparse.Namespace, image: MachineImage, device: Device, precision: Precision) -> None:
-    if args.output is not None or args.gate_level:
-        raise InputError("an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level")
     target = "generic" if args.inferred else device.family.target
     answer = estimate_report(image, device, target, rom=args.rom)
     for what in answer["outside"]:

@@ -17,10 +17,9 @@ from skinny.model.program.units import Units
 from skinny.model.rings import Boolean
 from skinny.model.run.precision import Precision
 
-from .common import add_command, note, print_json, print_table, tell
+from .common import add_command, named_results, note, print_json, print_results, tell
 from .inputs import read_inputs
 from .options import add_baud_option, add_inputs_option, add_strict_option, add_weight_option, with_weights
-from .run import result_columns
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -53,7 +52,6 @@ example:
   $ skinny host /dev/ttyUSB1 run pid.skn --inputs e=0.5,i=0,d=0 --weight kp=1.2
 """
 ACTIONS = ("info", "load", "run", "reset")
-SHOWN = 20
 
 
 def register(commands: Any) -> None:
@@ -134,7 +132,7 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> tuple
     found = host.run(image, vectors)
     seconds = perf_counter() - before
     values = config.unpack(found.words, len(elements))
-    results = result_columns(units, values)
+    results = named_results(units, values)
     # A vector of the Boolean ring holds many inferences; its fault is one of them all.
     faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(ring, Boolean) else 1)[: len(elements)]
     answer = {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
@@ -147,11 +145,9 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
         return
     if args.action == "run":
         results = answer["results"]
-        rows = list(zip(*results.values(), strict=True))
-        print_table(("row", *results), [(number, *row) for number, row in enumerate(rows[:SHOWN], 1)])
-        if len(rows) > SHOWN:
-            note(f"{len(rows) - SHOWN:,} more rows; --json gives all")
-        print(f"\n{len(rows):,} inferences in {answer['seconds']:.2f} s")
+        count = len(next(iter(results.values())))
+        print_results(results, count)
+        print(f"\n{count:,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
         print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
     else:

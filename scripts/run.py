@@ -7,13 +7,12 @@ from typing import Any
 
 from skinny.answers import watched_run
 from skinny.model.program.units import Units
-from skinny.model.rings import Array
 
-from .common import add_command, note, print_json, print_table, readable, tell
+from .common import SHOWN, add_command, named_results, print_json, print_results, tell
 from .inputs import read_inputs, read_start
 from .options import add_inputs_option, add_program_options, add_strict_option, load_program
 
-__all__ = ["add_run_options", "print_results", "register", "result_columns"]
+__all__ = ["add_run_options", "register"]
 
 DETAILS = """\
 A CSV file has a header with the names of the inputs, in any order, and a row for each inference. Numbers are decimals
@@ -35,7 +34,6 @@ example:
     1   -27
   $ skinny run cube.skn --ring fixed:16.8 --inputs values.csv --json
 """
-SHOWN = 20
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -57,23 +55,7 @@ def execute(args: argparse.Namespace) -> None:
     values, precision = watched_run(program, ring, inputs, read_start(args.start, program.width, ring))
     if args.json:
         answer = {"program": args.program, "ring": ring.name, "batch": len(values)}
-        print_json(answer | {"outputs": result_columns(units, values), "precision": precision.counts})
+        print_json(answer | {"outputs": named_results(units, values), "precision": precision.counts})
     else:
-        print_results(units, values)
+        print_results(named_results(units, values[:SHOWN]), len(values))
     tell(precision, args.strict)
-
-
-def result_columns(units: Units, values: Array) -> dict[str, list[int | float | str]]:
-    """The results of each output as JSON can hold them, in the user's units."""
-    return {name: [readable(value, name) for value in column] for name, column in units.decode_columns(values).items()}
-
-
-def print_results(units: Units, values: Array) -> None:
-    """The first results as a table, in the user's units."""
-    rows = [
-        (number, *(readable(value, name) for name, value in units.decode_row(row).items()))
-        for number, row in enumerate(values[:SHOWN], 1)
-    ]
-    print_table(("row", *units.outputs), rows)
-    if len(values) > SHOWN:
-        note(f"{len(values) - SHOWN:,} more rows; --json gives all")

@@ -17,7 +17,7 @@ from skinny.model.program.units import Units
 from skinny.model.rings import Array
 from skinny.sim import SIMULATORS
 
-from .common import add_command, note, print_json, tell
+from .common import SHOWN, add_command, named_results, note, print_json, print_results, tell
 from .inputs import read_inputs
 from .options import (
     add_core_options,
@@ -28,7 +28,6 @@ from .options import (
     image_options,
     load_program,
 )
-from .run import print_results, result_columns
 
 if TYPE_CHECKING:
     from skinny.sim.check.stimulus import Stimulus
@@ -112,9 +111,9 @@ def execute(args: argparse.Namespace) -> None:
 
 def _report(args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any]) -> None:
     if args.json:
-        print_json(answer | {"results": result_columns(units, found)})
+        print_json(answer | {"results": named_results(units, found)})
         return
-    print_results(units, found)
+    print_results(named_results(units, found[:SHOWN]), len(found))
     print(
         f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "

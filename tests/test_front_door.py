@@ -350,7 +350,9 @@ BAD = [
     (lambda p: p.fpga(None, FIXED), "unknown device"),
     (lambda p: p.fpga("up5k", FIXED, seeds=0), "the number of seeds must be 1 to 1000, not 0"),
     (lambda p: p.fpga("up5k", FIXED, frequency="fast"), "frequency: a number must be"),
-    (lambda p: p.fpga("up5k", FIXED, estimate=True, folder="x"), "an estimate has neither files nor a netlist"),
+    (lambda p: p.fpga("up5k", FIXED, estimate=True, folder="x"), "an estimate runs no tool and writes no file"),
+    (lambda p: p.fpga("up5k", FIXED, estimate=True, seeds=3, frequency=9), "it goes without seeds and frequency"),
+    (lambda p: p.fpga("up5k", FIXED, inferred=True), "designs for up5k have generic parts always"),
 ]
 
 

@@ -1,9 +1,7 @@
 """The core: a program from memory on a few registers and one multiplier that is never idle."""
 
 from amaranth import Module, Signal
-from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from skinny.hdl.parts.target import TARGETS
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig, index_bits
 from skinny.model.parallel.segments import Lane
@@ -12,7 +10,8 @@ from .datapath import Datapath
 from .decoder import Decoder
 from .guard import Guard
 from .inputs import InputBuffer
-from .layout import RetireSignature, input_layout, load_layout, result_layout, word_layout
+from .layout import word_layout
+from .machine import Machine
 from .results import ResultFIFO
 from .sequencer import Sequencer, tag_layout
 from .store import Store
@@ -20,7 +19,7 @@ from .store import Store
 __all__ = ["Core"]
 
 
-class Core(wiring.Component):
+class Core(Machine):
     """Runs one program on vector after vector, ``threads`` of them at a time.
 
     Latency: instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
@@ -83,30 +82,11 @@ class Core(wiring.Component):
         target: str = "generic",
         lane: Lane | None = None,
     ):
-        if image is not None and image.config != config:
-            raise ValueError(f"the image must be made for {config!r}, not {image.config!r}")
-        if rom and image is None:
-            raise ValueError("a core with rom must be given an image")
-        if target not in TARGETS:
-            raise ValueError(f"the target must be one of {', '.join(TARGETS)}, not {target!r}")
         self.config = config
         self.image = image
-        self.rom = rom
-        self.target = TARGETS[target]
         self.lane = lane
-        ports = {
-            "i": In(stream.Signature(input_layout(config))),
-            "o": Out(stream.Signature(result_layout(config))),
-            "load": In(stream.Signature(load_layout(config))),
-            "retire": Out(RetireSignature(config)),
-            "fault": Out(1),
-            "busy": Out(1),
-        }
-        if rom:
-            del ports["load"]
-        if lane is not None:
-            ports |= {"able": Out(1), "count": Out(index_bits(config.threads)), "hold": In(1), "drained": Out(1)}
-        super().__init__(ports)
+        others = {"able": Out(1), "count": Out(index_bits(config.threads)), "hold": In(1), "drained": Out(1)}
+        super().__init__(config, image, rom, target, None if lane is None else others)
 
     def elaborate(self, platform):
         # Words are fetched in stages f0 (address), f1 (block RAM), f2 (its output register). There inputs and weights

@@ -1,4 +1,8 @@
-"""Boards: pins, clock and reset around a :class:`skinny.hdl.link.linked.LinkedCore`."""
+"""Boards: pins, clock and reset around a :class:`skinny.hdl.link.linked.LinkedCore`.
+
+A board sets the clock (``default``, in MHz). In cycles its core takes what every core takes (docs/isa.md, Timing), and
+the serial line adds its own time (docs/link.md).
+"""
 
 from __future__ import annotations
 

@@ -5,13 +5,12 @@ from functools import reduce
 from operator import and_, or_
 
 from amaranth import Module, Signal
-from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import connect, flipped
 from skinny.hdl.core.core import Core
-from skinny.hdl.core.layout import RetireSignature, input_layout, load_layout, result_layout, retire_port
+from skinny.hdl.core.layout import retire_port
+from skinny.hdl.core.machine import Machine
 from skinny.hdl.core.results import ResultFIFO
-from skinny.hdl.parts.target import TARGETS
 from skinny.model.machine.image import Hardware, MachineImage
 from skinny.model.machine.isa import MOST_BATCHES, index_bits
 from skinny.model.parallel.segments import EngineConfig, EngineImage
@@ -33,7 +32,7 @@ def component(
     return make(config, image, rom=rom, target=target)
 
 
-class ParallelEngine(wiring.Component):
+class ParallelEngine(Machine):
     """Runs one program on vector after vector, each on all lanes at once.
 
     Every lane keeps the whole input vector and runs its own segment of the program; all lanes begin in the same cycle.
@@ -75,29 +74,10 @@ class ParallelEngine(wiring.Component):
     def __init__(
         self, config: EngineConfig, image: EngineImage | None = None, *, rom: bool = False, target: str = "generic"
     ):
-        if image is not None and image.hardware != config:
-            raise ValueError(f"the image must be made for {config!r}, not {image.hardware!r}")
-        if rom and image is None:
-            raise ValueError("an engine with rom must be given an image")
-        if target not in TARGETS:
-            raise ValueError(f"the target must be one of {', '.join(TARGETS)}, not {target!r}")
         self.config = config
         self.image = image
-        self.rom = rom
-        self.target = TARGETS[target]
         self.target_name = target
-        core = config.core
-        ports = {
-            "i": In(stream.Signature(input_layout(core))),
-            "o": Out(stream.Signature(result_layout(core))),
-            "load": In(stream.Signature(load_layout(config))),
-            **{retire_port(number): Out(RetireSignature(core)) for number in range(config.cores)},
-            "fault": Out(1),
-            "busy": Out(1),
-        }
-        if rom:
-            del ports["load"]
-        super().__init__(ports)
+        super().__init__(config, image, rom, target)
 
     def elaborate(self, platform):
         m = Module()

@@ -164,7 +164,7 @@ class Arithmetic(wiring.Component):
 
 
 def _held(m: Module, wires: Wires, prefix: str, count: int) -> Wires:
-    """The wires ``count`` cycles later."""
+    """The wires ``count`` cycles later, behind as many registers."""
     for stage in range(count):
         later = {
             name: Signal(len(wire), reset_less=True, name=f"{prefix}_{stage}_{name}") for name, wire in wires.items()

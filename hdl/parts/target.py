@@ -1,5 +1,5 @@
 """Targets: a target names the memory and the multiplier that a core is made of. Nothing else differs, least of all the
-timing."""
+timing: in cycles every target, so every device and board, has the latency that docs/isa.md gives."""
 
 from pathlib import Path
 from typing import NamedTuple

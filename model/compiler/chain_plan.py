@@ -19,7 +19,7 @@ coefficients that occur, then windows of cuts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from .contracts import CEILING, product_costs
 __all__ = [
     "LONGEST",
     "SEARCHED",
+    "Plan",
     "below",
     "forced_cut",
     "loose_cut",
@@ -167,53 +168,48 @@ def _head(h: int, q: int, flipped: int = 0) -> int:
     return 2 * plan_loose(upper, at).cost + plan_row(q, below(h, q)).cost
 
 
-@memo
-def plan_row(a: int, h: int) -> Plan:
-    best = Plan(_product_strict(a) + plan_strict(h).cost, "exact")
-    if not h:
-        return best
+def _head_loose(h: int, q: int, flipped: int) -> int:
+    """The same when ``k`` may be given some ``σ·i`` before: the rest of ``h`` goes there and stays."""
+    upper = h >> q
+    shift = plan_strict(upper ^ 1 << flipped - q, forced_cut(upper, flipped - q))
+    return shift.cost + plan_row_loose(q, below(h, q)).cost
+
+
+def _dirty_row(
+    a: int, h: int, best: Plan, plan: Callable[[int, int], Plan], head: Callable[[int, int, int], int]
+) -> Plan:
+    """``best``, or a cheaper row that leaves dirt: ``plan`` writes what a shallow one leaves of ``h``, ``head`` gives
+    the cost of what a deep one leaves."""
     n = h.bit_length()
     for t in _windowed(a, ROW_SOURCE_DIRT, a):
         if not _may_flip(a, h, t):
             continue
         if _shallow(a, t) < best.cost:
-            cost = _shallow(a, t) + plan_strict(h ^ 1 << t, forced_cut(h, t)).cost
+            cost = _shallow(a, t) + plan(h ^ 1 << t, forced_cut(h, t)).cost
             if cost < best.cost:
                 best = Plan(cost, "shallow", (t,))
         for q in _windowed(a, THIRD_DIRT, min(t, n - 1)):
             cost = _deep(a, t, q)
             if cost < best.cost:
-                cost += _head(h, q, t)
+                cost += head(h, q, t)
                 if cost < best.cost:
                     best = Plan(cost, "deep", (t, q))
     return best
+
+
+@memo
+def plan_row(a: int, h: int) -> Plan:
+    exact = Plan(_product_strict(a) + plan_strict(h).cost, "exact")
+    return _dirty_row(a, h, exact, plan_strict, _head) if h else exact
 
 
 @memo
 def plan_row_loose(a: int, h: int) -> Plan:
-    best = Plan(plan_row(a, h).cost, "row")
+    row = Plan(plan_row(a, h).cost, "row")
     if not h:
-        return best
-    cost = _product_strict(a) + plan_loose(h).cost
-    if cost < best.cost:
-        best = Plan(cost, "exact")
-    n = h.bit_length()
-    for t in _windowed(a, ROW_SOURCE_DIRT, a):
-        if not _may_flip(a, h, t):
-            continue
-        if _shallow(a, t) < best.cost:
-            cost = _shallow(a, t) + plan_loose(h ^ 1 << t, forced_cut(h, t)).cost
-            if cost < best.cost:
-                best = Plan(cost, "shallow", (t,))
-        for q in _windowed(a, THIRD_DIRT, min(t, n - 1)):
-            cost = _deep(a, t, q)
-            if cost < best.cost:
-                upper = h >> q
-                cost += plan_strict(upper ^ 1 << t - q, forced_cut(upper, t - q)).cost
-                cost += plan_row_loose(q, below(h, q)).cost
-                if cost < best.cost:
-                    best = Plan(cost, "deep", (t, q))
-    return best
+        return row
+    exact = Plan(_product_strict(a) + plan_loose(h).cost, "exact")
+    return _dirty_row(a, h, exact if exact.cost < row.cost else row, plan_loose, _head_loose)
 
 
 @memo
@@ -283,12 +279,26 @@ def plan_pair_loose(a: int, h: int) -> Plan:
     return best
 
 
+def _cuts(c: int, at: int, window: Window) -> Iterator[tuple[int, int, int]]:
+    """The cuts of a chain that are tried, with the patterns below and above each; only ``at`` unless that is 0."""
+    n = c.bit_length()
+    for a in (at,) if at else _windowed(n, window, n - 1):
+        check()
+        yield a, below(c, a), c >> a
+
+
+def _product(c: int, costs: Callable[[int], int]) -> Plan | None:
+    """The plan of a chain of at most one term, none for a longer one."""
+    return None if c & c - 1 else Plan(costs(c.bit_length() - 1) if c else 0, "product")
+
+
 @memo
 def plan_strict(c: int, at: int = 0) -> Plan:
     """``at``: the only cut allowed, unless 0."""
+    product = _product(c, _product_strict)
+    if product is not None:
+        return product
     n = c.bit_length()
-    if c & c - 1 == 0:
-        return Plan(_product_strict(n - 1) if c else 0, "product")
     best = NONE
     # A long chain never gains from its terms one by one, and trying it would make the recursion as deep as it is long.
     if not at and n <= EVERY:
@@ -297,9 +307,8 @@ def plan_strict(c: int, at: int = 0) -> Plan:
                 cost = plan_strict(c ^ 1 << t).cost + _product_strict(t)
                 if cost < best.cost:
                     best = Plan(cost, "term", (t,))
-    for a in (at,) if at else _windowed(n, STRICT_CUT, n - 1):
-        check()
-        cost = 2 * plan_loose(c >> a).cost + plan_pair(a, below(c, a)).cost
+    for a, h, v in _cuts(c, at, STRICT_CUT):
+        cost = 2 * plan_loose(v).cost + plan_pair(a, h).cost
         if cost < best.cost:
             best = Plan(cost, "pair", (a,))
     return best
@@ -307,15 +316,15 @@ def plan_strict(c: int, at: int = 0) -> Plan:
 
 @memo
 def plan_loose(c: int, at: int = 0) -> Plan:
+    """``at``: the only cut allowed, unless 0."""
+    product = _product(c, _product_loose)
+    if product is not None:
+        return product
     n = c.bit_length()
-    if c & c - 1 == 0:
-        return Plan(_product_loose(n - 1) if c else 0, "product")
     best = NONE
     if not at and n <= EVERY:
         best = Plan(plan_loose(c ^ 1 << n - 1).cost + _product_loose(n - 1), "term", (n - 1,))
-    for a in (at,) if at else _windowed(n, LOOSE_CUT, n - 1):
-        check()
-        h, v = below(c, a), c >> a
+    for a, h, v in _cuts(c, at, LOOSE_CUT):
         shift = plan_strict(v).cost
         for way, cost in (
             ("pair", plan_pair(a, h).cost + shift),

@@ -7,7 +7,6 @@ instructions, the others emit and check.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.program import Input, Linear, Program, Weight, attention_cost
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
 
 from . import cycles
-from .image import Write
-from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words
+from .image import NO_WAITS, Waits, Write
+from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words, fifo_size, memory_size
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -98,24 +97,11 @@ class Image:
     def golden(self, elements: Array) -> Array:
         return run(self.program, self.config.ring, elements).outputs
 
-    def timetable(
-        self,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> cycles.Timetable:
-        return cycles.timetable(self, sizes, gaps, stalls, pauses)
+    def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Timetable:
+        return cycles.timetable(self, sizes, waits)
 
-    def predict(
-        self,
-        vectors: Words,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> cycles.Prediction:
-        return cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
+    def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
+        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
 
     def named_weights(self) -> Iterator[Write]:
         """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
@@ -173,13 +159,12 @@ def fit_image(program: Program, ring: Ring, *, self_check: bool = False, **given
     if not self_check:
         return assemble(program, CoreConfig.fit(program, ring, **given))
     if "fifo" not in given:
-        wanted = given.get("threads", CoreConfig.threads) * (len(program.outputs) + 1)
-        given |= {"fifo": max(CoreConfig.fifo, 1 << (2 * wanted - 1).bit_length())}
+        given |= {"fifo": fifo_size(given.get("threads", CoreConfig.threads) * (len(program.outputs) + 1))}
     config = CoreConfig.fit(program, ring, **({"depth": MOST_WORDS, "guard": True} | given))
     image = assemble(program, config, self_check=True)
     if "depth" in given:
         return image
-    return replace(image, config=replace(config, depth=1 << max(1, (len(image) - 1).bit_length())))
+    return replace(image, config=replace(config, depth=memory_size(len(image))))
 
 
 def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> Image:
@@ -283,14 +268,14 @@ class _Writer:
                 self.add(number, Op.APPLY_S, flag=not linear.terms and linear.bias is None, **registers)
 
     def hold(self, number: int, wanted: Linear) -> None:
-        """Make the accumulator hold ``wanted`` in as few steps as :func:`~.program.attention_cost` counts."""
-        new = _steps(wanted)
-        anew = sum(new.values())
-        held = None if self.held is None else _steps(self.held)
-        if held is None or anew <= sum(((new - held) + (held - new)).values()):
+        """Make the accumulator hold ``wanted`` in the steps that ``attention_cost`` counts: the form is built anew when
+        it counts all of its steps, otherwise single terms are taken away and added."""
+        new = wanted.steps()
+        if self.held is None or attention_cost(self.held, wanted) == new.total():
             for at, (k, u) in enumerate(new.elements()):
                 self.attend(number, k, u, flag=at == 0)
         else:
+            held = self.held.steps()
             for k, u in (held - new).elements():
                 self.attend(number, k, u, neg=1)
             for k, u in (new - held).elements():
@@ -302,11 +287,6 @@ class _Writer:
             self.add(number, Op.BIAS, k=k, **marks)
         else:
             self.add(number, Op.ATTEND, k=k, u=u, **marks)
-
-
-def _steps(form: Linear) -> Counter[tuple[int, int]]:
-    """The terms as ``(k, u)``, the bias as ``(k, -1)``; one that is listed twice counts twice."""
-    return Counter([*form.terms, *([] if form.bias is None else [(form.bias, -1)])])
 
 
 def disassemble(words: Any, config: CoreConfig) -> list[str]:

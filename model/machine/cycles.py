@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.rings import Array, Boolean
 
-from .image import MachineImage
+from .image import NO_WAITS, MachineImage, Waits
 from .isa import APPLIES, ATTENDS, CoreConfig, Op, Words
 
 if TYPE_CHECKING:
@@ -267,24 +267,16 @@ class Ports:
 
     ``starts`` and ``idle`` hold for each batch the cycle of its first issue and the first cycle in which it keeps
     ``busy`` high no more; ``ends`` those in which its last result was taken. ``turns`` are the cycles from the first
-    issue of a batch to that of the next, at least. The parameters are those of :meth:`~.image.MachineImage.timetable`;
-    ``begin`` is the first cycle after reset.
+    issue of a batch to that of the next, at least. ``begin`` is the first cycle after reset.
     """
 
-    def __init__(
-        self,
-        image: MachineImage,
-        gaps: Sequence[int] | None,
-        stalls: Sequence[int] | None,
-        pauses: Sequence[int],
-        begin: int = 0,
-    ) -> None:
+    def __init__(self, image: MachineImage, waits: Waits, begin: int = 0) -> None:
         self.image = image
-        self.gaps = gaps
-        self.stalls = stalls
+        self.gaps = waits.gaps
+        self.stalls = waits.stalls
         self.begin = begin
         self.turns = len(image) * image.config.threads
-        self.loading = Loading(pauses, begin)
+        self.loading = Loading(waits.pauses, begin)
         self.accepted: list[int] = []
         self.starts: list[int] = []
         self.idle: list[int] = []
@@ -323,19 +315,12 @@ class Ports:
         return Timetable(*(np.array(column, dtype=np.int64) for column in columns))
 
 
-def timetable(
-    image: Image,
-    sizes: Sequence[int],
-    gaps: Sequence[int] | None = None,
-    stalls: Sequence[int] | None = None,
-    pauses: Sequence[int] = (),
-    begin: int = 0,
-) -> Timetable:
-    """When everything happens in a core, from the first cycle ``begin`` after reset; the other parameters are those of
-    :meth:`~.image.MachineImage.timetable`."""
+def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin: int = 0) -> Timetable:
+    """When everything happens in a core, from the first cycle ``begin`` after reset, with batches of ``sizes``
+    vectors."""
     config = image.config
     emits = image.emit_addresses.tolist()
-    ports = Ports(image, gaps, stalls, pauses, begin)
+    ports = Ports(image, waits, begin)
     for batch, size in enumerate(sizes):
         accepted = ports.accept(size)
         before = ports.starts[-1] if ports.starts else None

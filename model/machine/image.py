@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .assemble import Image
     from .cycles import Prediction, Timetable
 
-__all__ = ["Hardware", "MachineImage", "Write"]
+__all__ = ["NO_WAITS", "Hardware", "MachineImage", "Waits", "Write"]
 
 
 class Write(NamedTuple):
@@ -24,6 +24,22 @@ class Write(NamedTuple):
     space: Space
     address: int
     data: int
+
+
+class Waits(NamedTuple):
+    """How long the ports of a core or an engine are kept waiting.
+
+    ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
+    the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word ``n`` is offered at
+    the load port. Without them, source and sink never wait, and the load port is idle.
+    """
+
+    gaps: Sequence[int] | None = None
+    stalls: Sequence[int] | None = None
+    pauses: Sequence[int] = ()
+
+
+NO_WAITS = Waits()
 
 
 class Hardware(Protocol):
@@ -99,27 +115,8 @@ class MachineImage(Protocol):
         """The outputs that the golden model gives for ``elements`` of shape ``(batch, inputs)``; their shape is
         ``(batch, outputs)``."""
 
-    def timetable(
-        self,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> Timetable:
-        """When everything happens, from cycle 0 after reset, with batches of ``sizes`` vectors.
+    def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Timetable:
+        """When everything happens, from cycle 0 after reset, with batches of ``sizes`` vectors."""
 
-        ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before),
-        ``stalls[n]`` the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word
-        ``n`` is offered at the load port. Without them, source and sink never wait, and the load port is idle.
-        """
-
-    def predict(
-        self,
-        vectors: Words,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> Prediction:
-        """All that happens with ``vectors``, hardware words of shape ``(vectors, vector)``, in batches of ``sizes``;
-        ``gaps``, ``stalls`` and ``pauses`` as for :meth:`timetable`."""
+    def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Prediction:
+        """All that happens with ``vectors``, hardware words of shape ``(vectors, vector)``, in batches of ``sizes``."""

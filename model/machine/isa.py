@@ -17,7 +17,7 @@ from skinny.model.errors import InputError
 from skinny.model.program.program import Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
 
-__all__ = ["CoreConfig", "Op", "Setting", "Space", "Words", "index_bits"]
+__all__ = ["CoreConfig", "Op", "Setting", "Space", "Words", "fifo_size", "index_bits", "memory_size"]
 
 Words = NDArray[np.uint64]
 
@@ -74,6 +74,11 @@ class Setting(IntEnum):
 def index_bits(count: int) -> int:
     """Bits of an index below ``count``; at least one, so that every field exists."""
     return max(1, (count - 1).bit_length())
+
+
+def memory_size(count: int) -> int:
+    """The words of the smallest memory that holds ``count``: a power of two, and at least two words."""
+    return 1 << index_bits(count)
 
 
 @dataclass(frozen=True)
@@ -249,16 +254,17 @@ class CoreConfig:
     @classmethod
     def fit(cls, program: Program, ring: Ring, **given: Any) -> CoreConfig:
         """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set."""
-
-        def power(count: int) -> int:
-            return 1 << max(1, (count - 1).bit_length())
-
         threads = given.get("threads", cls.threads)
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": power(program.words + len(program.outputs)),
-            "inputs": power(len(program.inputs)),
-            "weights": power(len(program.weights)),
-            "fifo": max(cls.fifo, 2 * power(threads * len(program.outputs))),
+            "depth": memory_size(program.words + len(program.outputs)),
+            "inputs": memory_size(len(program.inputs)),
+            "weights": memory_size(len(program.weights)),
+            "fifo": fifo_size(threads * len(program.outputs)),
         }
         return cls(ring=ring, **(parameters | given))
+
+
+def fifo_size(results: int) -> int:
+    """The words of a result FIFO that holds two batches of ``results`` words each, and not less than the default."""
+    return max(CoreConfig.fifo, memory_size(2 * results))

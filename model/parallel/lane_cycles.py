@@ -26,6 +26,7 @@ from skinny.model.machine.cycles import (
     retirements,
     start_cycle,
 )
+from skinny.model.machine.image import NO_WAITS, Waits
 from skinny.model.machine.isa import CoreConfig, Words
 
 from .combine import combine_column
@@ -57,19 +58,12 @@ def lane_again(config: CoreConfig) -> int:
     return push_delay(config) + 1
 
 
-def timetable(
-    image: EngineImage,
-    sizes: Sequence[int],
-    gaps: Sequence[int] | None = None,
-    stalls: Sequence[int] | None = None,
-    pauses: Sequence[int] = (),
-) -> Timetable:
-    """When everything happens in an engine, from cycle 0 after reset; the parameters are those of
-    :meth:`~skinny.model.machine.image.MachineImage.timetable`. An engine is busy until all lanes were read and what
-    they sent is through the combiner."""
+def timetable(image: EngineImage, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Timetable:
+    """When everything happens in an engine, from cycle 0 after reset, with batches of ``sizes`` vectors. An engine is
+    busy until all lanes were read and what they sent is through the combiner."""
     config = image.config
     emits = [lane.emit_addresses.tolist() for lane in image.lanes]
-    ports = Ports(image, gaps, stalls, pauses)
+    ports = Ports(image, waits)
     #: For each lane and batch, when the combiner read its last word.
     read: list[list[int]] = [[] for _ in image.lanes]
     before = -lane_again(config)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.cycles import Prediction, Timetable
-from skinny.model.machine.image import Write
-from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, Words, index_bits
+from skinny.model.machine.image import NO_WAITS, Waits, Write
+from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, Words, fifo_size, index_bits, memory_size
 from skinny.model.program.program import Linear, Output, Program, attention_cost
 from skinny.model.rings import Array, FixedPoint, Ring
 
@@ -100,12 +100,11 @@ class EngineConfig:
         that are set."""
         core = cls(CoreConfig.fit(program, ring, **({"depth": 2, "check": False} | given)), cores).core
         lanes = _lane_programs(program, core, cores)
-        needed = {
-            "depth": max(lane.words + len(lane.outputs) for lane in lanes),
-            "fifo": 2 * core.threads * max(len(lane.outputs) for lane in lanes),
+        sizes = {
+            "depth": memory_size(max(lane.words + len(lane.outputs) for lane in lanes)),
+            "fifo": max(core.fifo, fifo_size(core.threads * max(len(lane.outputs) for lane in lanes))),
         }
-        sizes = {name: 1 << max(1, (count - 1).bit_length()) for name, count in needed.items()}
-        return cls(replace(core, **(sizes | {"fifo": max(core.fifo, sizes["fifo"])} | given)), cores)
+        return cls(replace(core, **(sizes | given)), cores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,24 +168,11 @@ class EngineImage:
     def golden(self, elements: Array) -> Array:
         return run_lanes(self, elements)
 
-    def timetable(
-        self,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> Timetable:
-        return lane_cycles.timetable(self, sizes, gaps, stalls, pauses)
+    def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Timetable:
+        return lane_cycles.timetable(self, sizes, waits)
 
-    def predict(
-        self,
-        vectors: Words,
-        sizes: Sequence[int],
-        gaps: Sequence[int] | None = None,
-        stalls: Sequence[int] | None = None,
-        pauses: Sequence[int] = (),
-    ) -> Prediction:
-        return lane_cycles.predict(self, vectors, self.timetable(sizes, gaps, stalls, pauses), sizes)
+    def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Prediction:
+        return lane_cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
 
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into an engine over its load port."""

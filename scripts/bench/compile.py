@@ -1,4 +1,4 @@
-"""How the compiler scales: ``skinny bench compile`` parses and compiles sums of random cubic monomials.
+"""``skinny bench compile``: how the compiler scales. It parses and compiles sums of random cubic monomials.
 
 Each size runs in a process of its own, so that the memory is its own, too.
 """
@@ -48,7 +48,7 @@ def _measure(leaves: int) -> dict[str, Any]:
 
 
 def bench_compile() -> list[dict[str, Any]]:
-    """A row a size."""
+    """Seconds, memory and lengths of each size of formula, a row a size, each in a process of its own."""
     out = []
     for leaves in SIZES:
         command = [sys.executable, "-m", "skinny.scripts.bench.compile", str(leaves)]

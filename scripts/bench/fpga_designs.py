@@ -1,5 +1,5 @@
-"""What ``skinny bench fpga`` measures: the core on every device beside the bare multiply-accumulate it is built around;
-and the figures that were promised."""
+"""The designs that ``skinny bench fpga`` measures, the core on every device beside the bare multiply-accumulate it is
+built around, and the figures that were promised of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ WORDS = 256
 
 
 class Subject(NamedTuple):
-    """What is measured: fixed point, half of the bits fraction. ``inferred``: of generic parts."""
+    """A design to be measured on a device, in fixed point with half of the bits fraction; ``inferred`` ones are made of
+    generic parts."""
 
     name: str
     bits: int
@@ -53,7 +54,8 @@ class Subject(NamedTuple):
 
 
 def subjects(devices: Iterable[str], sizes: Iterable[int] = (8, 16, 32)) -> list[Subject]:
-    """Each core after the limits it is compared with. The minimal core is 8 bits wide."""
+    """The designs of each device and size: each core after the limits it is compared with. The minimal core has
+    8 bits."""
     wanted = []
     for device in devices:
         generic_only = find_device(device).family.target == "generic"
@@ -140,8 +142,8 @@ def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple
 
 
 class Promise(NamedTuple):
-    """What a 16-bit core must reach: MHz at least (inferred, and with the parts of the family), LUTs at most, and
-    multiplier blocks."""
+    """The figures that a 16-bit core must reach: MHz at least (inferred, and with the parts of the family), LUTs at
+    most, and multiplier blocks."""
 
     mhz: dict[str, float]
     luts: int
@@ -156,7 +158,7 @@ PROMISES = {
 
 
 def claims(rows: Iterable[Row]) -> list[Row]:
-    """What was promised of the designs that were measured: what is asked, what is reached, and whether it is met."""
+    """The promises about the designs that were measured: what is asked, what is reached, and whether it is met."""
     found: list[Row] = []
 
     def claim(row: Row, what: str, sense: str, asked: float, reached: float) -> None:

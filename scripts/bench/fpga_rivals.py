@@ -9,7 +9,7 @@ __all__ = ["PICORV32", "RIVALS", "Rival"]
 
 
 class Rival(NamedTuple):
-    """``luts`` and ``mhz`` (the best seed) by device; ``cycles`` an ``R += s·R``."""
+    """A processor: ``luts`` and ``mhz`` (of the best seed) by device, and the ``cycles`` that ``R += s·R`` takes."""
 
     name: str
     cycles: float
@@ -17,7 +17,7 @@ class Rival(NamedTuple):
     mhz: dict[str, float]
 
     def rate(self, device: str) -> float:
-        """Multiply-accumulates a second."""
+        """The multiply-accumulates that it does in a second on ``device``."""
         return self.mhz[device] * 1e6 / self.cycles
 
 

@@ -1,4 +1,4 @@
-"""The lengths the compiler must reach, and what it reaches: ``skinny bench lengths``.
+"""``skinny bench lengths``: the lengths that the compiler must reach, and those that it reaches.
 
 Two tables. *Shortest* was proven by exhaustive search (of programs whose scalars are the leaves of the formula); the
 prototype's lengths are the floor for everything larger, and what is still above it is listed as open. Every row
@@ -44,7 +44,7 @@ def product(count: int) -> str:
 
 
 def symmetric(degree: int, count: int) -> str:
-    """The elementary symmetric polynomial."""
+    """The elementary symmetric polynomial: the sum of all products of ``degree`` of ``count`` variables."""
     return " + ".join("*".join(chosen) for chosen in combinations([f"x{n}" for n in range(count)], degree))
 
 
@@ -57,7 +57,7 @@ def parity(count: int) -> str:
 
 
 def determinant(size: int) -> str:
-    """The Leibniz formula."""
+    """The determinant of a square matrix of variables, by the Leibniz formula."""
     terms = []
     for columns in permutations(range(size)):
         swaps = sum(a > b for a, b in combinations(columns, 2))
@@ -129,7 +129,7 @@ NEARLY = [
 
 
 def _four(name: str, formula: str, *lengths: int) -> list[Row]:
-    """In place and clean, without and with attention."""
+    """Four rows of one formula: in place and clean, each without and with attention."""
     modes = [("in-place", False), ("clean", False), ("in-place", True), ("clean", True)]
     return [Row(name, formula, length, *mode) for mode, length in zip(modes, lengths, strict=False)]
 

@@ -1,5 +1,5 @@
-"""``skinny bench sim``: cycles a second of the bulk engine, of a plain C++ main program that drives the same verilated
-core, of the cocotb test bench that checks every cycle, and of Amaranth's simulator."""
+"""``skinny bench sim``: cycles a second of the bulk simulator, of a plain C++ main program that drives the same
+verilated core, of the cocotb test bench that checks every cycle, and of Amaranth's simulator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Skinny from Python: ``import skinny``, then :func:`compile` or :func:`load` a program and ask it (docs/python.md).
 
+This folder is the package ``skinny`` itself. The top-level folders ``model``, ``hdl``, ``sim`` and ``scripts`` are its
+packages ``skinny.model`` and so on, as ``package-dir`` in pyproject.toml says.
+
 Names are imported when they are first used, so that ``import skinny`` costs nothing, here and inside a simulator.
 """
 

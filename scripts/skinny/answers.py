@@ -1,4 +1,4 @@
-"""What is to be said of a program, as dicts of plain numbers: the commands print them, Python gets them as they are."""
+"""Answers about a program, as dicts of plain numbers: the commands print them, Python gets them as they are."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from skinny.model.machine.image import MachineImage
     from skinny.sim.check.record import Record
     from skinny.sim.check.stimulus import Stimulus
+    from skinny.sim.fpga.devices import Device
 
 __all__ = [
+    "SEEDS",
     "bounds",
     "critical_path",
     "describe",
+    "expect_bare_estimate",
     "expect_fixed_point",
+    "expect_own_parts",
     "explanation",
     "losses",
     "random_inputs",
@@ -40,10 +44,26 @@ __all__ = [
     "watched_run",
 ]
 
+#: Runs of place and route, unless others are asked for.
+SEEDS = 3
 #: Numbers of lanes that the limit by segments is stated for.
 LANES = (2, 4, 8)
 #: Instructions simulated between two steps of the progress bar, by simulator.
 CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
+
+
+def expect_bare_estimate(given: dict[str, object]) -> None:
+    """Raise :exc:`InputError` unless all options of ``given``, by the names that a person knows, are None: they tell
+    tools what to do, and an estimate runs none."""
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise InputError(f"an estimate runs no tool and writes no file: it goes without {' and '.join(named)}")
+
+
+def expect_own_parts(device: Device, name: str) -> None:
+    """Raise :exc:`InputError` when ``device`` has generic parts only, so that the option ``name`` means nothing."""
+    if device.family.target == "generic":
+        raise InputError(f"designs for {device.name} have generic parts always: they go without {name}")
 
 
 def describe(program: Program, ring: Ring) -> dict[str, Any]:
@@ -89,7 +109,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
 
 
 def reads(program: Program) -> tuple[list[int], list[int]]:
-    """How many instructions use each input, and each weight."""
+    """The numbers of instructions that use each input, and those that use each weight."""
     uses = np.bincount(program.code.form, minlength=len(program.forms)).tolist()
     inputs, weights = [0] * len(program.inputs), [0] * len(program.weights)
     for form, count in zip(program.forms, uses, strict=True):

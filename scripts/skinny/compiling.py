@@ -55,7 +55,7 @@ def compile_outputs(
     self_check: bool,
     precision: Precision | None = None,
 ) -> tuple[Compilation, Program]:
-    """What the compiler says of ``outputs``, and their program with its title."""
+    """Compile ``outputs``. Returns what the compiler reports, and the program with its ``title``."""
     # Loaded here, because programs that are only loaded and run need no compiler.
     from skinny.model.compiler.pipeline import PASSES, compile_formula
 

@@ -28,7 +28,18 @@ from skinny.model.rings import Number, Ring
 from skinny.model.run.explain import METHODS
 from skinny.model.run.precision import Precision, lost_weights
 
-from .answers import bounds, describe, explanation, losses, random_inputs, simulation, watched_run
+from .answers import (
+    SEEDS,
+    bounds,
+    describe,
+    expect_bare_estimate,
+    expect_own_parts,
+    explanation,
+    losses,
+    random_inputs,
+    simulation,
+    watched_run,
+)
 from .compiling import LONGEST_TITLE, as_precision, compile_outputs
 from .trace import Trace
 from .values import (
@@ -141,7 +152,7 @@ class Program:
 
     @property
     def contract(self) -> str:
-        """``clean`` or ``in-place``."""
+        """The contract that the program keeps: ``clean`` or ``in-place``."""
         return self.model.contract
 
     @property
@@ -340,7 +351,7 @@ class Program:
         threads: int = 4,
         lanes: int = 1,
         self_check: bool | None = None,
-        seeds: int = 3,
+        seeds: int | None = None,
         frequency: float | None = None,
         inferred: bool = False,
         depth: int | None = None,
@@ -349,15 +360,20 @@ class Program:
         estimate: bool = False,
         folder: Path | None = None,
     ) -> dict[str, Any]:
-        """What the core costs on an FPGA, from synthesis, place and route, or, in a moment, from an ``estimate``.
+        """Area and frequency of the core on an FPGA, from synthesis, place and route or, in a moment, by ``estimate``.
         ``folder`` takes Verilog, netlist, reports and a bitstream. ``skinny fpga --help`` explains the options and the
         keys."""
         from skinny.sim.fpga.devices import ICE40, find_device
         from skinny.sim.fpga.estimate import estimate_report
 
         found = find_device(device if isinstance(device, str) else shown(device))
-        if not 1 <= as_whole(seeds, "number of seeds") <= 1000:
-            raise InputError(f"the number of seeds must be 1 to 1000, not {seeds}")
+        if inferred:
+            expect_own_parts(found, "inferred")
+        if estimate:
+            expect_bare_estimate({"seeds": seeds, "frequency": frequency, "gate_level": gate_level, "folder": folder})
+        runs = SEEDS if seeds is None else as_whole(seeds, "number of seeds")
+        if not 1 <= runs <= 1000:
+            raise InputError(f"the number of seeds must be 1 to 1000, not {runs}")
         aim = None if frequency is None else float(as_number(frequency, "frequency"))
         if aim is not None and not 1 <= aim <= 1000:
             raise InputError(f"the frequency must be 1 to 1000 MHz, not {aim:g}")
@@ -368,8 +384,6 @@ class Program:
         _warn(precision)
         told = {"precision": precision.counts}
         if estimate:
-            if target is not None or gate_level:
-                raise InputError("an estimate has neither files nor a netlist: it goes without folder and gate_level")
             parts = "generic" if inferred else found.family.target
             return estimate_report(image, found, parts, rom=bool(rom)) | told
 
@@ -380,7 +394,7 @@ class Program:
         if checked:
             expect_gate_level(found)
         design = Design(image, found, rom=bool(rom), inferred=bool(inferred))
-        report = implement(design, range(1, seeds + 1), frequency=aim, gate_level=checked)
+        report = implement(design, range(1, runs + 1), frequency=aim, gate_level=checked)
         files = {} if target is None else {"folder": target, "files": write_design(report, target)}
         return report.as_dict() | told | files
 

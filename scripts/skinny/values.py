@@ -44,7 +44,7 @@ def as_ring(given: Any) -> Ring:
 
 
 def as_whole(given: Any, what: str) -> int:
-    """A whole number."""
+    """``given`` as an ``int``; what is no whole number is an :exc:`InputError` that names it ``what``."""
     if isinstance(given, np.integer):
         return int(given)
     if not isinstance(given, int):
@@ -71,7 +71,7 @@ def expect_choice(given: Any, choices: Sequence[str], what: str) -> None:
 
 
 def shown(given: Any) -> str:
-    """An argument in a message."""
+    """A short text for an argument, to be used in a message."""
     try:
         text = repr(given)
     except Exception:  # an argument of any type may fail to print itself, which is not what the message is about
@@ -176,7 +176,7 @@ def as_box(given: Any, names: Sequence[str], what: str = "box") -> list[tuple[Fr
 
 
 def as_number(given: Any, what: str) -> Fraction:
-    """A finite number, exactly."""
+    """The finite number ``given``, exactly; anything else is an :exc:`InputError` that begins with ``what``."""
     try:
         return exact_number(given)
     except InputError as error:

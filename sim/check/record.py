@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
+from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import APPLIES, ATTENDS, Words
 
 from .stimulus import Stimulus
@@ -70,9 +71,10 @@ class Record:
 
 def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) -> Record:
     """The record that follows from ``stimulus`` in the cycle model, of the first ``cycles`` cycles or of all."""
-    image, gaps, stalls = stimulus.image, _listed(stimulus.gaps), _listed(stimulus.stalls)
     pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
-    plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, gaps, stalls, pauses)
+    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses)
+    image = stimulus.image
+    plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, waits)
     results = np.zeros(len(plan.valid), dtype=RESULT)
     for name, column in zip(("valid", "taken", "data", "last", "fault"), (plan.valid, plan.taken, *words), strict=True):
         results[name] = column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from skinny.model.machine.image import MachineImage
+from skinny.model.machine.image import MachineImage, Waits
 from skinny.model.machine.isa import Words
 
 from .generate import random_program
@@ -72,7 +72,8 @@ def load_steps(
     new = list(other.loads())
     assert stimulus.gaps is not None
     assert stimulus.stalls is not None
-    start = image.timetable(stimulus.sizes, stimulus.gaps.tolist(), stimulus.stalls.tolist()).starts[-1]
+    waits = Waits(stimulus.gaps.tolist(), stimulus.stalls.tolist())
+    start = image.timetable(stimulus.sizes, waits).starts[-1]
     pauses = np.where(rng.random(len(new)) < 0.2, rng.integers(0, 4, len(new)), 0)
     pauses[0] = start + rng.integers(length)
     late = dataclasses.replace(stimulus, loads=new, pauses=pauses)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import Image
+from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import Op
 from skinny.sim.check.generate import random_vectors
 from skinny.sim.check.record import expect
@@ -155,7 +156,7 @@ def campaign(
     for first in range(0, len(chosen), ROUND):
         stimulus = _stimulus(rng, image)
         assert stimulus.stalls is not None
-        starts = image.timetable(stimulus.sizes, stalls=stimulus.stalls.tolist()).starts
+        starts = image.timetable(stimulus.sizes, Waits(stalls=stimulus.stalls.tolist())).starts
         part = chosen[first : first + ROUND]
         cycles = rng.integers(starts[1], starts[2], len(part))
         bits: list[tuple[int, int, int]] = part.tolist()

@@ -137,6 +137,11 @@ def test_explain(skinny, asked):
     assert "textbook recursion  4 (bound 4^1)" in out
 
 
+def test_json_goes_without_explain(skinny, asked):
+    message = "the answer in JSON has the length after each pass: --json goes without --explain"
+    assert skinny("compile", "a", "--json", "--explain") == (2, "", f"skinny: error: {message}\n")
+
+
 def test_unknown_passes_are_refused(skinny, asked):
     code, out, err = skinny("compile", "a", "--without", "flod")
     assert (code, out) == (2, "")

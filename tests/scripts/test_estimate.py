@@ -8,6 +8,7 @@ import pytest
 from skinny.sim.fpga import estimate, fit
 
 CORE = ("fpga", "p.skn", "--ring", "fixed:16.8", "--device", "up5k", "--depth", "16", "--estimate")
+BARE = "an estimate runs no tool and writes no file: it goes without"
 #: In a new process: what a call takes and what it loads.
 CALL = """
 import sys, time
@@ -43,8 +44,12 @@ def test_a_person_is_told_the_errors(skinny, answer):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-o", "x"), "an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level"),
-        (("--gate-level",), "an estimate has neither files nor a netlist: --estimate goes without -o and --gate-level"),
+        (("-o", "x"), f"{BARE} -o"),
+        (("--gate-level",), f"{BARE} --gate-level"),
+        (("--no-gate-level",), f"{BARE} --no-gate-level"),
+        (("--seeds", "3"), f"{BARE} --seeds"),
+        (("--freq", "50", "-o", "x"), f"{BARE} --freq and -o"),
+        (("--inferred",), "designs for up5k have generic parts always: they go without --inferred"),
         # Words of 11 bits: five columns of two bits in 128 blocks each, and one bit in 64; weights, inputs, results.
         (("--depth", "262144"), "the core does not fit up5k: it needs 708 block RAMs, there are 30"),
     ],

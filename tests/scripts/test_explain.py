@@ -105,6 +105,7 @@ MALFORMED = [
         "--shape must be ROWSxCOLUMNS like 8x8, not 'eight'",
     ),
     ({}, [*WORDS, *GIVEN, "--shape", "0x2", "--html", "e.html"], "--shape must be ROWSxCOLUMNS like 8x8, not '0x2'"),
+    ({}, [*WORDS, *GIVEN, "--shape", "1x2"], "only a page shows the inputs as a picture: --shape goes with --html"),
     ({}, [*WORDS, *GIVEN, "--html", "missing/e.html"], "missing/e.html: cannot be written"),
     (
         {},

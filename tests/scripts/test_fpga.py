@@ -69,6 +69,7 @@ def test_report(answer, skinny, folder, monkeypatch):
     [
         ([*CORE, "--device", "up4k"], "unknown device 'up4k': there are up5k, hx8k, ecp5-25k, ecp5-85k"),
         ([*QUICK, "--seeds", "0"], "the number of seeds must be 1 to 1000, not 0"),
+        ([*QUICK, "--inferred"], "designs for up5k have generic parts always: they go without --inferred"),
         ([*QUICK, "--freq", "0"], "the frequency must be 1 to 1000 MHz, not 0"),
         ([*QUICK, "--freq", "nan"], "argument --freq: invalid float value: 'nan' (see 'skinny fpga --help')"),
         ([*QUICK, "--depth", "65536"], "the core does not fit up5k: it needs 227 block RAMs, there are 30"),

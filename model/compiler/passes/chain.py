@@ -20,12 +20,13 @@ deep     the same with ``k += (x_(q+1)…x_t)·i``; ``j += A_q·k``; undo inside
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from skinny.model.compiler.chain_plan import (
     LONGEST,
     SEARCHED,
+    Plan,
     below,
     forced_cut,
     loose_cut,
@@ -207,19 +208,26 @@ class _Writer:
         shift = self.loose(place.to_third().after(q), head[q:], at)
         return shift + self.row(place, q, head[:q], 1) + _inverse(shift)
 
+    def plain_row(
+        self, place: Place, count: int, head: list[int], sign: int, plan: Plan, write: Callable[..., list[Row]]
+    ) -> list[Row]:
+        """The exact or shallow row of ``plan``; ``write`` makes what it leaves of the head."""
+        if plan.way == "exact":
+            return write(place, head) + self.dirty_row(place, DirtyRow(count, sign))
+        (t,) = plan.cuts
+        rest, source_sign = _taken(head, t)
+        row = self.dirty_row(place, DirtyRow(count, sign, t, source_sign))
+        return write(place, rest, forced_cut(pattern_of(head), t)) + row
+
     def row(self, place: Place, count: int, head: Sequence[int], sign: int) -> list[Row]:
         """``target += sign·A_count·third + head·source``."""
         head = _trimmed(head)
         pattern = pattern_of(head)
-        _, way, cuts = plan_row(count, pattern)
-        if way == "exact":
-            return self.strict(place, head) + self.dirty_row(place, DirtyRow(count, sign))
-        rest, source_sign = _taken(head, cuts[0])
-        if way == "shallow":
-            at = forced_cut(pattern, cuts[0])
-            row = DirtyRow(count, sign, cuts[0], source_sign)
-            return self.strict(place, rest, at) + self.dirty_row(place, row)
-        t, q = cuts
+        plan = plan_row(count, pattern)
+        if plan.way != "deep":
+            return self.plain_row(place, count, head, sign, plan, self.strict)
+        t, q = plan.cuts
+        rest, source_sign = _taken(head, t)
         row = DirtyRow(count, sign, t, source_sign, q, -1)
         return self.head(place, rest, q, forced_cut(pattern >> q, t - q)) + self.dirty_row(place, row)
 
@@ -227,17 +235,13 @@ class _Writer:
         """``target += sign·A_count·third + head·source``; the third register may be given some ``σ·source`` before."""
         head = _trimmed(head)
         pattern = pattern_of(head)
-        _, way, cuts = plan_row_loose(count, pattern)
-        if way == "row":
+        plan = plan_row_loose(count, pattern)
+        if plan.way == "row":
             return self.row(place, count, head, sign)
-        if way == "exact":
-            return self.loose(place, head) + self.dirty_row(place, DirtyRow(count, sign))
-        rest, source_sign = _taken(head, cuts[0])
-        if way == "shallow":
-            at = forced_cut(pattern, cuts[0])
-            row = DirtyRow(count, sign, cuts[0], source_sign)
-            return self.loose(place, rest, at) + self.dirty_row(place, row)
-        t, q = cuts
+        if plan.way != "deep":
+            return self.plain_row(place, count, head, sign, plan, self.loose)
+        t, q = plan.cuts
+        rest, source_sign = _taken(head, t)
         return (
             self.row_loose(place, q, rest[:q], -1)
             + self.strict(place.to_third().after(q), rest[q:], forced_cut(pattern >> q, t - q))

@@ -46,11 +46,3 @@ def test_component():
 
 def test_the_same_text_every_time():
     assert to_verilog(ParallelEngine(engine())) == to_verilog(ParallelEngine(engine()))
-
-
-def test_bad_arguments():
-    image = assemble_lanes(random_program(np.random.default_rng(1), engine().core, 10), engine())
-    with pytest.raises(ValueError, match="the image must be made for EngineConfig"):
-        ParallelEngine(engine(cores=3), image)
-    with pytest.raises(ValueError, match="an engine with rom must be given an image"):
-        ParallelEngine(engine(), rom=True)

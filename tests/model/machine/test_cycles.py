@@ -16,6 +16,7 @@ from skinny.model.machine.cycles import (
     start_cycle,
     timetable,
 )
+from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.program import Columns, Input, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
@@ -98,10 +99,10 @@ def test_a_batch_cycle_by_cycle():
 
 def test_busy_falls_between_batches_that_come_late():
     # Words in cycles 0, 1, 12, 13: batches start in 3 and 15, an instruction is the last of its batch 3 + 6 cycles on.
-    plan = timetable(two_words(threads=2), [2, 2], gaps=[0, 0, 10, 0])
+    plan = timetable(two_words(threads=2), [2, 2], Waits(gaps=[0, 0, 10, 0]))
     assert plan.busy.tolist() == [3, 13, 15, 25]
     # A batch that starts when the one before has just retired leaves no gap.
-    plan = timetable(two_words(threads=2), [2, 2], gaps=[0, 0, 8, 0])
+    plan = timetable(two_words(threads=2), [2, 2], Waits(gaps=[0, 0, 8, 0]))
     assert (plan.starts.tolist(), plan.busy.tolist()) == ([3, 13], [3, 23])
 
 
@@ -119,7 +120,7 @@ def test_busy_falls_between_batches_that_come_late():
 )
 def test_no_batch_starts_while_something_is_offered_at_load(pauses, loaded, starts):
     """Worked out by hand from docs/isa.md, two batches as above."""
-    plan = timetable(two_words(threads=2), [2, 2], pauses=pauses)
+    plan = timetable(two_words(threads=2), [2, 2], Waits(pauses=pauses))
     assert (plan.loaded.tolist(), plan.starts.tolist()) == (loaded, starts)
 
 
@@ -136,12 +137,12 @@ def test_batches_follow_without_a_gap_until_inputs_or_room_are_missing():
     image = two_words(threads=4)
     assert np.diff(timetable(image, [4] * 10).starts).tolist() == [8] * 9
     # A sink that holds the first result for 100 cycles: seven batches fit the counter, the eighth waits for the first.
-    plan = timetable(image, [4] * 10, stalls=[100] + [0] * 39)
+    plan = timetable(image, [4] * 10, Waits(stalls=[100] + [0] * 39))
     assert image.batches == 7
     assert np.diff(plan.starts).tolist()[:6] == [8] * 6
     assert plan.starts[7] == plan.taken[3] + 3
     # A slow source: a batch starts two cycles after its last word.
-    plan = timetable(image, [4] * 3, gaps=[9] * 12)
+    plan = timetable(image, [4] * 3, Waits(gaps=[9] * 12))
     assert plan.starts.tolist() == (plan.accepted[3::4] + 2).tolist()
 
 

@@ -19,25 +19,8 @@ from skinny.model.files import read_text
 from skinny.model.limits import Limits
 from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
 from skinny.model.program.storage import load, save
+from skinny.model.program.text import dumps
 
-TEXT = """\
-skinny 1
-# y = (a + 2*b)^3
-width 3
-contract clean
-start 0 1 0
-inputs a b
-weight w[0] = 2
-weight w[1] = -3/4 derived
-form f[0] = w[0]*a + w[1]*b + w[0]
-R2 += a*R1
-R0 -= w[0]*R2
-R1 += f[0]*R0
-emit y = R0
-emit y1 = R2 restart
-end
-"""
-#: TEXT, built by hand.
 PROGRAM = Program(
     width=3,
     inputs=("a", "b"),
@@ -50,6 +33,7 @@ PROGRAM = Program(
     start=(0, 1, 0),
     title="y = (a + 2*b)^3",
 )
+TEXT = dumps(PROGRAM)
 
 
 def through_binary(program, folder):
