@@ -107,7 +107,7 @@ def _near(members: list[Candidate]) -> list[Candidate]:
     """The candidates that promise to be short: those whose cost is near the best."""
     least = min(map(_cost, members), default=0)
     best = next((c for c in members if c.cost == least), None)
-    return [c for c in members if c is best or c.cost <= min(SMALL, NEAR * least)]
+    return [c for c in members if c.made is not None and (c is best or c.cost <= min(SMALL, NEAR * least))]
 
 
 def _refuse_too_long(name: str, before: int, length: int) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from skinny.model.compiler import passes, pipeline
+from skinny.model.compiler import candidates, drafts, passes
 from skinny.model.compiler.pipeline import PASSES, compile_formula
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Formula, constant, evaluate, facts, product, total, variables
@@ -327,7 +327,7 @@ BROKEN = [("peephole", "clean"), ("prune", "clean"), ("schedule", "in-place"), (
 @pytest.mark.parametrize(("name", "contract"), BROKEN)
 def test_an_internal_error_names_the_pass(monkeypatch, name, contract):
     outputs = parse_formula("y = a*b + c")
-    good = getattr(pipeline, name)
+    good = getattr(drafts, name)
 
     def malformed(code):
         return code.with_rows([(1, 1, 1, 0)])
@@ -336,17 +336,17 @@ def test_an_internal_error_names_the_pass(monkeypatch, name, contract):
         (dst, src, sign, number), *rest = good(code).rows()
         return code.with_rows([(dst, src, -sign, number), *rest])
 
-    monkeypatch.setattr(pipeline, name, malformed)
+    monkeypatch.setattr(drafts, name, malformed)
     with pytest.raises(CheckError, match=f"^internal error after the step {name}: instruction 0: source and target"):
         compile_formula(outputs, contract=contract)
-    monkeypatch.setattr(pipeline, name, wrong)
+    monkeypatch.setattr(drafts, name, wrong)
     with pytest.raises(CheckError, match=f"^internal error: output y .*, first after the step {name}$"):
         compile_formula(outputs, contract=contract)
 
 
 def test_wrong_code_is_laid_to_the_pass_that_wrote_it(monkeypatch):
-    good = pipeline.recurrence
-    monkeypatch.setattr(pipeline, "recurrence", lambda *given: good(*given).part(slice(0, 1)))
+    good = candidates.recurrence
+    monkeypatch.setattr(candidates, "recurrence", lambda *given: good(*given).part(slice(0, 1)))
     with pytest.raises(CheckError, match=r"first after the step univariate$"):
         compile_formula(parse_formula("x^5 + 2*x^3 + 7"))
 

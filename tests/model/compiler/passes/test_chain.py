@@ -42,7 +42,7 @@ def chain_program(formula: Formula) -> Program | None:
     """The program of a formula by this pass alone."""
     table, polynomials = normalise({"y": formula}, operations(formula))
     code = chain(table, polynomials["y"], (0, 1, 0))
-    return None if code is None else lower({"y": code}, table.names, "in-place", frozenset())
+    return None if code is None else lower({"y": code}, table, "in-place", frozenset())
 
 
 def random_fractions(chance: random.Random, count: int) -> list[Fraction]:

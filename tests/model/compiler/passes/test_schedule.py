@@ -12,6 +12,7 @@ from skinny.model.compiler.code import NOTHING, Affine, Code, Row, Scalars, affi
 from skinny.model.compiler.lower import lower
 from skinny.model.compiler.passes.schedule import schedule
 from skinny.model.compiler.pipeline import compile_formula
+from skinny.model.compiler.polynomial import Table
 from skinny.model.formula.parse import parse_formula
 from skinny.model.program.program import Columns, Program
 from skinny.model.rings import Exact, FixedPoint, Ring
@@ -59,7 +60,7 @@ def code_of(rows: list[Row], width: int, scalars: Scalars | None = None) -> Code
 
 
 def program_of(code: Code) -> Program:
-    return lower({"y": code}, ["a", "b", "c"], "clean", frozenset())
+    return lower({"y": code}, Table("abc"), "clean", frozenset())
 
 
 def scheduled(rows: list[Row], width: int) -> tuple[Program, Program, list[Row], list[Row]]:
