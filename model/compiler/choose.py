@@ -129,20 +129,23 @@ class Judge:
         return self._proofs[key]
 
     def sensible(self) -> list[int]:
-        """The numbers of fraction bits worth trying: those with which the worst output is at most :data:`GENEROUS`
-        times as wrong as it must be, the rounding of the inputs included. Without that, whole numbers would often be
-        best, because formulas with whole constants are exact for them."""
-        if self.task.limits is not None or len(self.task.fracs) == 1:
+        """The numbers of fraction bits worth trying, when there is a choice. The rounding of the inputs counts for it:
+        it may not exceed the error that is asked for or, with the error of the best option, :data:`GENEROUS` times the
+        least. Without that, whole numbers would often be best, because formulas with whole constants are exact for
+        them."""
+        if len(self.task.fracs) == 1:
             return list(self.task.fracs)
+        slopes = {name: options[0].estimate.slope() * self.task.units[name] for name, options in self.options.items()}
+        limits = self.task.limits
+        if limits is not None:
+            return [f for f in self.task.fracs if all(slopes[n] * 2.0 ** -(f + 1) <= limits[n] for n in slopes)]
         worst: dict[int, float] = {}
         for frac in self.task.fracs:
             errors = []
             for name, options in self.options.items():
                 fitting = [option for option in options if option.estimate.bits(frac) <= self.task.bits]
-                inputs = options[0].estimate.slope() * 2.0 ** -(frac + 1) * self.task.units[name]
-                errors.append(
-                    inputs + min((self.error(name, option, frac) for option in fitting), default=float("inf"))
-                )
+                least = min((self.error(name, option, frac) for option in fitting), default=float("inf"))
+                errors.append(slopes[name] * 2.0 ** -(frac + 1) + least)
             worst[frac] = max(errors)
         allowed = GENEROUS * min(worst.values())
         return [frac for frac, error in worst.items() if error <= allowed and error < float("inf")]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 from skinny.model.bounds.analysis import Analysis
-from skinny.model.compiler.pipeline import Compilation, compile_formula
+from skinny.model.compiler.pipeline import Compilation, Precision, compile_formula
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Formula
 from skinny.model.formula.parse import parse_formula
@@ -116,8 +116,11 @@ def chosen_bits(text: str) -> tuple[int, ...]:
 
 
 def compile_for(outputs: dict[str, Formula], polynomial: Polynomial, bits: int) -> Compilation:
-    """Our program for words of ``bits`` bits."""
-    return compile_formula(outputs, width=polynomial.width)
+    """Our program for words of ``bits`` bits, or the shortest one where none is proven safe."""
+    try:
+        return compile_formula(outputs, width=polynomial.width, precision=Precision(bits, None, polynomial.ranges))
+    except CheckError:
+        return compile_formula(outputs, width=polynomial.width)
 
 
 class Formats:

@@ -132,7 +132,7 @@ MALFORMED = [
     ({}, ["trace", *RUN[1:], "a=1,b=2", "--row", "2"], "--row must be 1 to 1, not 2"),
     ({}, ["trace", *RUN[1:], "a=1,b=2", "--vcd", "missing/t.vcd"], "missing/t.vcd: cannot be written"),
     ({}, ["bound", "p.skn", "--ring", "exact", "--box", "-1:1"], "expected fixed:BITS.FRAC, not 'exact'"),
-    ({}, ["bound", "p.skn", "--ring", "fixed:16.8"], "required: --box"),
+    ({}, ["bound", "p.skn", "--ring", "fixed:16.8"], "--box: the input 'a' has no box"),
     ({}, ["bound", "p.skn", "--ring", "fixed:16.8", "--box", "-1"], "--box: expected LO:HI or NAME=LO:HI, found '-1'"),
     ({}, ["bound", "p.skn", "--ring", "fixed:16.8", "--box", "1:-1"], "the least value is above the greatest"),
     ({}, ["bound", "p.skn", "--ring", "fixed:16.8", "--box", "c=0:1"], "the program has no input 'c'"),

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -33,6 +35,7 @@ def asked(monkeypatch):
             predicted=9,
             checked="by looking at it",
             seconds=0.5,
+            sampled=[],
         )
 
     stub = ModuleType("skinny.model.compiler.pipeline")
@@ -52,6 +55,7 @@ def test_defaults(skinny, asked):
         "attention": True,
         "without": frozenset(),
         "start": None,
+        "precision": None,
     }
 
 
@@ -65,6 +69,7 @@ def test_every_option_reaches_the_compiler(skinny, asked):
         "attention": False,
         "without": frozenset({"prune", "peephole"}),
         "start": (-1, 1, 0, 0, 2),
+        "precision": None,
     }
     assert skinny("compile", "a*b", "--attention", "--without", "prune,peephole")[0] == 0
     assert asked[1][1]["attention"] is True
@@ -186,3 +191,44 @@ def test_self_check(skinny, answer, folder):
     assert "\ncontract clean\nself-check\n" in skinny("compile", "y = a*b", "--self-check")[1]
     assert answer("compile", "y = a*b", "--self-check", "-o", "ab.npz")["self_check"] is True
     assert load("ab.npz").self_check
+
+
+BAD_PRECISION = [
+    (["x*y", "--box", "1:2"], "--box needs --ring fixed:BITS or fixed:BITS.FRAC, the format that it is about"),
+    (["x*y", "--error", "1"], "--error needs --ring fixed:BITS or fixed:BITS.FRAC, the format that it is about"),
+    (["x*y", "--scale", "auto"], "--scale needs --ring fixed:BITS or fixed:BITS.FRAC, the format that it is about"),
+    (["x*y", "--ring", "fixed:16"], "--box: the input 'x' has no box"),
+    (["x*y", "--ring", "modular:16", "--box", "0:1"], "a program is compiled for fixed:BITS or fixed:BITS.FRAC"),
+    (["x*y", "--ring", "fixed:99", "--box", "0:1"], "the bits of a fixed-point format must be 2 to 32, not 99"),
+    (["x*y", "--ring", "fixed:16", "--box", "0:1", "--error", "0"], "the error must be above zero, not 0"),
+    (["sin(x)", "--ring", "fixed:16", "--box", "0:1"], "--error is missing"),
+    (["sin(x)"], "functions need --box and --error"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_PRECISION)
+def test_bad_precision_is_one_clear_line(skinny, words, message):
+    code, _, told = skinny("compile", *words)
+    assert code == 2
+    assert message in told
+    assert told.count("\n") == 1
+
+
+def test_what_cannot_be_met_is_refused_with_the_closest(skinny):
+    code, _, told = skinny("compile", "x^2", "--ring", "fixed:8", "--box", "-1:1", "--error", "1e-6")
+    assert code == 1
+    assert re.search(
+        r"no program is proven safe with an error of at most 1e-06 in fixed:8 .* fixed:2\d\.\d+ would do", told
+    )
+
+
+def test_a_program_for_fixed_point_says_what_is_proven(skinny, answer):
+    words = ["let n = v/4096; T = 179.5*n - 20.2*n^2", "--ring", "fixed:16", "--box", "0:4095", "--scale", "auto"]
+    told = answer("compile", *words, "-o", "sensor.skn")
+    assert told["ring"] == load("sensor.skn").ring
+    assert 0 < told["errors"]["T"] < 0.1
+    assert sum(row["chosen"] for row in told["candidates"]) == 1
+    exact = Fraction("179.5") * Fraction(3000, 4096) - Fraction("20.2") * Fraction(3000, 4096) ** 2
+    (found,) = answer("run", "sensor.skn", "--inputs", "v=3000")["outputs"]["T"]
+    assert abs(Fraction(found) - exact) <= Fraction(told["errors"]["T"])
+    assert "proven safe in" in skinny("compile", *words, "--explain")[1]

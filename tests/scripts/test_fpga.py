@@ -43,7 +43,7 @@ def test_report(answer, skinny, folder, monkeypatch):
     design = folder / "design"
     assert sorted(told["files"]) == sorted(path.name for path in design.iterdir())
     assert json.loads((design / "report.json").read_text()) == {
-        k: told[k] for k in told if k not in ("files", "folder")
+        k: told[k] for k in told if k not in ("files", "folder", "precision")
     }
     assert b"\x7e\xaa\x99\x7e" in (design / "scan_wrapper.bit").read_bytes()[:200]
     assert "module skinny_core(" in (design / "skinny_core.v").read_text()
