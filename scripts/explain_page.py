@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.files import write_file
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Program
 from skinny.model.program.text import scalar_texts
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
 from skinny.model.run.golden import packed_inputs, scalars, trace_chunks

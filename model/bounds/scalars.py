@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import floor, frexp
 from typing import NamedTuple
 
-from skinny.model.program.program import Form, Input, Linear, Program, Weight
+from skinny.model.program.forms import Form, Input, Linear, Weight
+from skinny.model.program.program import Program
 
 from .enclosures import TINY, UNIT, Algebra, Enclosure
 from .registers import MANY_ZEROS

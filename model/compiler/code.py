@@ -17,15 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.model.errors import CheckError
 from skinny.model.limits import check
-from skinny.model.program.program import (
-    Columns,
-    Form,
-    Input,
-    Linear,
-    Weight,
-    accumulator_cost,
-    attention_steps,
-)
+from skinny.model.program.forms import Form, Input, Linear, Weight, accumulator_cost, attention_steps
+from skinny.model.program.program import Columns
 
 from .polynomial import Coefficient, Fused
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 from skinny.model.named_weight import NamedWeight
-from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Form, Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 
 from .code import Code, Scalar, is_simple, joined
 from .polynomial import Coefficient, Table

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Program, Weight, attention_cost
+from skinny.model.program.forms import Input, Linear, Weight, attention_cost
+from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run

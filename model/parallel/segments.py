@@ -25,7 +25,8 @@ from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.cycles import Prediction, Timetable
 from skinny.model.machine.image import NO_WAITS, Waits, Write
 from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, Words, fifo_size, index_bits, memory_size
-from skinny.model.program.program import Linear, Output, Program, attention_cost
+from skinny.model.program.forms import Linear, attention_cost
+from skinny.model.program.program import Output, Program
 from skinny.model.rings import Array, FixedPoint, Ring
 
 from . import lane_cycles

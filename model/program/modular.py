@@ -10,7 +10,8 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from .program import Input, Linear, Program, Weight
+from .forms import Input, Linear, Weight
+from .program import Program
 
 __all__ = ["PRIME", "Number", "form_residues", "program_forms", "random_point", "residue", "travel"]
 

@@ -17,7 +17,8 @@ from skinny.model.limits import LINE_BYTE, MOST_DIGITS, check, current
 from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import parse_ring
 
-from .program import CONTRACTS, Columns, Form, Input, Linear, Output, Program, Weight
+from .forms import Form, Input, Linear, Weight
+from .program import CONTRACTS, Columns, Output, Program
 
 __all__ = ["INTEGER", "NAME", "NUMBER", "VERSION", "Reader", "shortened"]
 

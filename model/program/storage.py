@@ -25,7 +25,8 @@ from skinny.model.files import is_stream, read_text, write_file
 from skinny.model.limits import TEXT_BYTE, current, size_text, watched
 from skinny.model.named_weight import NamedWeight
 
-from .program import Columns, Form, Input, Linear, Output, Program, Weight
+from .forms import Form, Input, Linear, Weight
+from .program import Columns, Output, Program
 from .reader import INTEGER, NUMBER, VERSION, shortened
 from .text import check_names, dumps, loads, number_text
 

@@ -51,7 +51,8 @@ from fractions import Fraction
 import numpy as np
 from skinny.model.errors import InputError
 
-from .program import Input, Linear, Output, Program, Weight
+from .forms import Input, Linear, Weight
+from .program import Output, Program
 from .reader import NAME, NUMBER, VERSION, Reader
 
 __all__ = ["check_names", "dumps", "instruction_texts", "loads", "number_text", "scalar_texts", "weight_texts"]

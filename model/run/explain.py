@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skinny.model.errors import CheckError, InputError
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Program
 from skinny.model.rings import Array, Boolean, Exact, FixedPoint, Modular, Number, PrimeField, Real, Ring, exact_number
 
 from .golden import run, trace_chunks

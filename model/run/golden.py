@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Program
 from skinny.model.rings import Array, FixedPoint, Ring
 
 from .watch import Watch

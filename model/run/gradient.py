@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Program
 from skinny.model.rings import Array, FixedPoint, Ring
 
 from .golden import instructions, packed_inputs, packed_start, run, scalars, word

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from skinny.model.program.program import Linear, Program
+from skinny.model.program.forms import Linear
+from skinny.model.program.program import Program
 from skinny.model.rings import Array, FixedPoint
 
 __all__ = ["Watch"]

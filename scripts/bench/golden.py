@@ -7,7 +7,8 @@ from time import perf_counter
 
 import numpy as np
 from skinny.model.errors import CheckError
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Array, Modular
 from skinny.model.run.golden import run
 

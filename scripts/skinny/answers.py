@@ -12,7 +12,8 @@ from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
-from skinny.model.program.program import Input, Linear, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.program.units import Encoded, Units, scaled
 from skinny.model.rings import Array, FixedPoint, Number, Real, Ring, exact_number

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig, Words
-from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Form, Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import FixedPoint
 
 from .stimulus import random_elements

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from skinny.model.program.program import Columns, Form, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Form, Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from skinny.model.program.program import Columns, Input, Linear, Output, Program
+from skinny.model.program.forms import Input, Linear
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.program.storage import load, save
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import trace

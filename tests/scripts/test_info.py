@@ -3,7 +3,8 @@
 import pytest
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.program import Input, Linear, Program
+from skinny.model.program.forms import Input, Linear
+from skinny.model.program.program import Program
 from skinny.model.program.storage import save
 
 

@@ -16,7 +16,8 @@ from skinny.model.machine.assemble import assemble
 from skinny.model.machine.cycles import batch_sizes, execute, overhead, results, retirements, timetable
 from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import CoreConfig, Op, Setting, Space
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.sim.check.scenarios import load_steps, reset_steps

@@ -8,7 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import FixedPoint
 
 THIRDS = (Fraction(1, 3), Fraction(-7, 10), Fraction(5, 4))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from skinny.model.bounds import analysis
 from skinny.model.bounds.bounds import bound
-from skinny.model.program.program import Input
+from skinny.model.program.forms import Input
 from skinny.model.rings import FixedPoint
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from skinny.model.bounds.bounds import bound
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Linear, Output, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Output
 from skinny.model.rings import FixedPoint
 from skinny.model.run import golden
 

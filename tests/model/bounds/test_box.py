@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from skinny.model.bounds.bounds import bound
 from skinny.model.errors import InputError
-from skinny.model.program.program import Weight
+from skinny.model.program.forms import Weight
 from skinny.model.rings import FixedPoint
 
 

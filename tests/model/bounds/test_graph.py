@@ -4,7 +4,8 @@ from fractions import Fraction
 
 from skinny.model.bounds.analysis import Analysis
 from skinny.model.bounds.graph import ONE, ZERO, Product, value_graph
-from skinny.model.program.program import Input, Linear, Output, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Output
 from skinny.model.rings import FixedPoint
 
 

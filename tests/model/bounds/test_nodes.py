@@ -8,7 +8,8 @@ import pytest
 from skinny.model.bounds import nodes as nodes_module
 from skinny.model.bounds.analysis import Analysis
 from skinny.model.bounds.bounds import bound
-from skinny.model.program.program import Input, Linear, Output, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Output
 from skinny.model.rings import FixedPoint
 
 

@@ -3,7 +3,8 @@
 from fractions import Fraction
 
 from skinny.model.bounds.recurring import recurring_states
-from skinny.model.program.program import Input, Output, Weight
+from skinny.model.program.forms import Input, Weight
+from skinny.model.program.program import Output
 
 
 def test_registers_recur_between_the_terms_of_a_sum(reference):

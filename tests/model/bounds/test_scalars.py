@@ -13,7 +13,7 @@ from skinny.model.bounds.scalars import Scalars
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import InputError
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.program import Input, Linear, Weight
+from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.rings import Exact, FixedPoint
 from skinny.model.run.golden import run, trace
 

@@ -11,7 +11,8 @@ from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.structure import dyadic, follow
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.program import Input, Output, Weight
+from skinny.model.program.forms import Input, Weight
+from skinny.model.program.program import Output
 from skinny.model.rings import FixedPoint
 
 

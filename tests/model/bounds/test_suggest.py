@@ -7,7 +7,7 @@ import pytest
 from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import InputError
-from skinny.model.program.program import Input, Weight
+from skinny.model.program.forms import Input, Weight
 from skinny.model.rings import FixedPoint
 
 

@@ -6,7 +6,8 @@ from skinny.model.compiler.code import Affine, Code, Instruction
 from skinny.model.compiler.lower import lower
 from skinny.model.compiler.polynomial import Table
 from skinny.model.named_weight import NamedWeight
-from skinny.model.program.program import Input, Linear, Output, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Output
 
 A, B = Affine(((0, 1),)), Affine(((1, 1),))
 HALF, FORM = Affine((), Fraction(1, 2)), Affine(((0, 2), (1, 1)), Fraction(1, 2))

@@ -7,7 +7,8 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble, disassemble, fit_image
 from skinny.model.machine.isa import CoreConfig, Op, Setting, Space
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 
 RINGS = [Modular(1), Modular(16), FixedPoint(16, 8), PrimeField(31), PrimeField(97), Boolean()]

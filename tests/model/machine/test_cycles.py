@@ -18,7 +18,8 @@ from skinny.model.machine.cycles import (
 )
 from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import CoreConfig, Op
-from skinny.model.program.program import Columns, Input, Output, Program
+from skinny.model.program.forms import Input
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 

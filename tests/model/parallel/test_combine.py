@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skinny.model.parallel.combine import distance, run_lanes
 from skinny.model.parallel.image import ImageOptions, build_image
-from skinny.model.program.program import Input, Linear, Weight
+from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import run, trace
 

@@ -10,7 +10,8 @@ from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.isa import CoreConfig, Op, Space
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.parallel.segments import EngineConfig, assemble_lanes, cut
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import FixedPoint, Modular
 
 RING = Modular(16)

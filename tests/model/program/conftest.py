@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 from skinny.model.named_weight import NamedWeight
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 
 
 @st.composite

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.named_weight import NamedWeight
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight, attention_cost
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import matrices, product, run
 
@@ -301,10 +302,8 @@ def test_a_given_weight_must_fit_and_a_derived_one_wraps():
 
 
 def test_attention_is_built_anew_or_changed_by_single_terms():
-    a, ab, abc = Linear(((0, 0),)), Linear(((0, 0), (1, 1))), Linear(((0, 0), (1, 1)), 2)
+    a, ab = Linear(((0, 0),)), Linear(((0, 0), (1, 1)))
     far = Linear(((2, 1),), 0)
-    assert [attention_cost(None, form) for form in (a, ab, abc)] == [1, 2, 3]
-    assert [attention_cost(ab, form) for form in (a, ab, abc, far)] == [1, 0, 1, 2]
     forms = (Input(0), a, ab, far)
     used = [1, 0, 1, 2, 3, 3, 0, 1]  # built 1, kept 0, one more 1, anew 2, kept 0, anew 1
     length = len(used)
@@ -320,12 +319,6 @@ def test_attention_is_built_anew_or_changed_by_single_terms():
     assert program.words == length + 5
     assert sum(piece.attends() for piece in program.segments(1)) == 5
     assert Program(**PLAIN | {"code": code(form=[0, 1])}).attends() == 0
-
-
-def test_a_term_listed_twice_takes_two_steps():
-    once, twice = Linear(((0, 0), (1, 1), (2, 2))), Linear(((0, 0), (0, 0), (1, 1), (2, 2)))
-    assert attention_cost(None, twice) == 4
-    assert attention_cost(twice, once) == attention_cost(once, twice) == 1
 
 
 def test_an_input_and_a_weight_of_one_number_are_two_scalars():

@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 from skinny.model.errors import InputError
 from skinny.model.limits import Limits
-from skinny.model.program.program import Input, Output, Weight
+from skinny.model.program.forms import Input, Weight
+from skinny.model.program.program import Output
 from skinny.model.program.text import loads
 
 TEXT = """\

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.limits import Limits
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.program.storage import load, save
 from skinny.model.program.text import dumps
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 from skinny.model.named_weight import NamedWeight
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.program.text import dumps, loads
 
 TEXT = """\

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.parse import parse_formula
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run.explain import MOST_DEGREE, PRIME, degrees, divergence, shares
 from skinny.model.run.golden import run, trace

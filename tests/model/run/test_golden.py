@@ -6,7 +6,8 @@ from math import floor
 import numpy as np
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run import golden
 from skinny.model.run.golden import matrices, product, run, scalars, trace, trace_chunks, tree_product

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run.golden import run
 from skinny.model.run.gradient import gradient

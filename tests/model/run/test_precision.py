@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-from skinny.model.program.program import Columns, Output, Program, Weight
+from skinny.model.program.forms import Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import FixedPoint, Real
 from skinny.model.run.precision import Precision, lost_weights
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.program.program import Columns, Input, Output, Program
+from skinny.model.program.forms import Input
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run.golden import trace
 from skinny.model.run.vcd import write_vcd

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Exact, FixedPoint, Modular
 from skinny.model.run.golden import run
 

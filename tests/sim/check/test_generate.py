@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import APPLIES, ATTENDS, CoreConfig, Op
-from skinny.model.program.program import Linear
+from skinny.model.program.forms import Linear
 from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint, Modular
 from skinny.sim.check.generate import golden_words, random_program, random_vectors

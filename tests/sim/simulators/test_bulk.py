@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.cycles import overhead
 from skinny.model.machine.isa import CoreConfig, Op
-from skinny.model.program.program import Columns, Input, Linear, Output, Program, Weight
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.sim.check.divergence import first_divergence
