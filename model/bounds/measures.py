@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -31,7 +32,7 @@ class Factor(NamedTuple):
     noises: dict[int, float]
 
 
-class Measures:
+class Measures(ABC):
     """Bounds of one program in variables between -1 and 1, by node of its graph: ``low`` and ``high`` of the exact
     value, which a subclass finds, and ``error_sizes``. ``known`` is false when that was too much.
 
@@ -135,7 +136,7 @@ class Measures:
                 self.error(number, enough=limit)
         return True
 
+    @abstractmethod
     def error(self, target: int, enough: float = 0.0) -> float:
         """Bound the error of node ``target`` more closely than step by step, until it is below ``enough`` or as close
         as it can be."""
-        raise NotImplementedError

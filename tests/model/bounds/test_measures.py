@@ -13,8 +13,15 @@ FACTORS = [
 ]
 
 
+class StepByStep(Measures):
+    """Measures that know no closer error."""
+
+    def error(self, target, enough=0.0):
+        return self.error_sizes[target]
+
+
 def measures_of(*nodes):
-    return Measures(Graph([Sum(ONE, (), 4), Sum(ZERO, (), 64), *nodes], [], [], [], {}), FACTORS, 1 / 32)
+    return StepByStep(Graph([Sum(ONE, (), 4), Sum(ZERO, (), 64), *nodes], [], [], [], {}), FACTORS, 1 / 32)
 
 
 def test_errors_grow_step_by_step():
