@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine.image import MachineImage
+from skinny.model.rings import Boolean
 
 from .record import Record
 from .stimulus import Stimulus
@@ -163,7 +164,7 @@ def _register(image: MachineImage, row: Any) -> str:
 
 
 def _value(image: MachineImage, word: Any) -> str:
-    if image.config.ring.name == "boolean":
+    if isinstance(image.config.ring, Boolean):
         return f"0x{int(word):x}"
     number = image.config.unpack(np.array([[word]], dtype=np.uint64), 1)[0, 0]
     return f"{image.config.ring.decode(number)} (0x{int(word):x})"

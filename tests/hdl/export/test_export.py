@@ -34,7 +34,7 @@ def make(name):
     config, rom = CASES[name]
     rng = np.random.default_rng(3)
     image = assemble(random_program(rng, config, 20, outputs=2), config)
-    count = 300 if config.ring.name == "boolean" else 41
+    count = 300 if isinstance(config.ring, Boolean) else 41
     return image, random_elements(rng, config.ring, (count, 4)), rom
 
 

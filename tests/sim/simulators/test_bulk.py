@@ -12,7 +12,7 @@ from skinny.model.machine.cycles import overhead
 from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Output, Program
-from skinny.model.rings import FixedPoint, Modular, PrimeField
+from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
@@ -115,7 +115,7 @@ def test_results_are_the_golden_ones(config, bulk, make_image, make_vectors, rng
     core.load(image)
     stimulus = Stimulus.steady(image, make_vectors(rng, image, 33))
     found = outputs(stimulus, core.run(stimulus, trace=False))
-    batch = 33 * config.slices if config.ring.name == "boolean" else 33
+    batch = 33 * config.slices if isinstance(config.ring, Boolean) else 33
     expected = golden.run(image.program, config.ring, config.unpack(stimulus.vectors, batch)).outputs
     assert np.array_equal(config.unpack(found, batch), expected)
 
