@@ -52,8 +52,8 @@ attention, inputs and outputs (names), depth, degree and leaves of the formula, 
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
 passes (length and words after each), self_check, file; with --ring: ring, errors (proven, of each output, in your
 units), approximations (their part that comes from functions), sampled (outputs with functions that are not proven),
-candidates (output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree, leaves, textbook_length and bound are null from
-2^200 on; bound_log2 is always exact.
+candidates (output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree,
+leaves, textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of

@@ -13,16 +13,22 @@ import shutil
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
 from io import StringIO
+from itertools import islice
 from math import floor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from skinny.model.link.host import Host
+from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import assemble
+from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.storage import load
 from skinny.model.program.units import Units
 from skinny.model.rings import parse_ring
 from skinny.scripts.cli import main
+from skinny.scripts.common import rounded_outwards
+from skinny.sim.link.board import SimulatedBoard
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
@@ -87,20 +93,24 @@ def expected(formula, program, rows):
 
 @pytest.fixture
 def folder(request, tmp_path, monkeypatch):
-    """A copy of the example, with the program that its page compiles."""
+    """A copy of the example, to work in."""
     place = tmp_path / "example"
     shutil.copytree(EXAMPLES / request.param, place)
     monkeypatch.chdir(place)
-    for line, shown in commands((place / "README.md").read_text(encoding="utf-8")):
-        code, seen = called(line)
-        refused = any(text.startswith("skinny: error: ") for text in shown)
-        assert (code != 0) == refused, line
-        assert re.fullmatch(pattern(shown), "".join(f"{text}\n" for text in seen)), (line, seen)
     return place
+
+
+def check_page(place, count=None):
+    """Run the commands of the page, or the first ``count`` of them, and compare what they print."""
+    for line, shown in islice(commands((place / "README.md").read_text(encoding="utf-8")), count):
+        code, seen = called(line)
+        assert (code != 0) == any(text.startswith("skinny: error: ") for text in shown), line
+        assert re.fullmatch(pattern(shown), "".join(f"{text}\n" for text in seen)), (line, seen)
 
 
 @pytest.mark.parametrize("folder", NAMES, indirect=True)
 def test_the_page_is_true_and_the_core_keeps_the_proven_error(folder, request):
+    check_page(folder)
     name = request.node.callspec.params["folder"]
     file = f"{name}.skn"
     program = load(file)
@@ -118,14 +128,15 @@ def test_the_page_is_true_and_the_core_keeps_the_proven_error(folder, request):
     assert len(wanted) == len(rows) > 10
     for output, error in worst.items():
         assert 0 < error <= proven["errors"][output]
-    print(name, program.ring, program.words, proven["errors"], {k: float(v) for k, v in worst.items()})
     # The table of all examples says the same.
-    line = next(line for line in (EXAMPLES / "README.md").read_text().splitlines() if f"[{name}]" in line)
-    assert f"| `{program.ring}` | {program.words} | {max(proven['errors'].values()):.3g} |" in line
+    (line,) = re.findall(rf"^\| \[{name}\].*", (EXAMPLES / "README.md").read_text(encoding="utf-8"), re.M)
+    largest = rounded_outwards(max(proven["errors"].values()), up=True)
+    assert line.endswith(f"| `{program.ring}` | {program.words} | {largest} |")
 
 
 @pytest.mark.parametrize("folder", ["iris"], indirect=True)
 def test_every_iris_has_the_class_that_scikit_learn_predicts(folder):
+    check_page(folder, 1)
     from sklearn.datasets import load_iris
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
@@ -134,6 +145,7 @@ def test_every_iris_has_the_class_that_scikit_learn_predicts(folder):
     results = answered("sim", "iris.skn", "--inputs", "inputs.csv")["results"]
     assert list(results) == list(iris.target_names)
     scores = np.array(list(results.values())).T
+    assert np.abs(scores - fitted.decision_function(iris.data)).max() < 0.1
     assert (scores.argmax(axis=1) == fitted.predict(iris.data)).all()
     assert len(scores) == 150
     # The files are what make.py makes, as far as numbers are the same on every machine.
@@ -144,8 +156,30 @@ def test_every_iris_has_the_class_that_scikit_learn_predicts(folder):
 
 @pytest.mark.parametrize("folder", ["mlp"], indirect=True)
 def test_the_network_knows_147_irises(folder):
+    check_page(folder, 1)
     from sklearn.datasets import load_iris
 
     results = answered("sim", "mlp.skn", "--inputs", "inputs.csv")["results"]
     scores = np.array([np.full(150, 0.5), results["versicolor"], results["virginica"]])
     assert (scores.argmax(axis=0) == load_iris().target).sum() == 147
+
+
+@pytest.mark.parametrize("folder", ["pid"], indirect=True)
+def test_a_gain_is_set_over_the_load_port_alone(folder):
+    """A board keeps the program; the words of the gains are written, and the next result is that of the new gain."""
+    check_page(folder, 1)
+    program = load("pid.skn")
+    ring = parse_ring(program.ring)
+    units = Units(program, ring)
+    config = build_image(program, ring, ImageOptions()).config
+    host = Host(SimulatedBoard(BoardInfo(config, "simulated", 24_000_000)))
+    (error,) = answered("bound", "pid.skn")["errors"].values()
+    inputs = {"e": 3, "s": 40, "d": Fraction("7.5")}
+    vectors = config.pack(np.array([[units.encode(u, value) for u, value in enumerate(inputs.values())]]))
+    host.open()
+    for kp in (Fraction("0.8"), Fraction("1.5"), Fraction(0), Fraction(2)):
+        tuned = program.with_weights(kp=kp)
+        (row,) = config.unpack(host.run(assemble(tuned, config), vectors).words, 1)
+        (right,) = expected((folder / "formula.txt").read_text(encoding="utf-8"), tuned, [inputs])
+        assert abs(Fraction(units.decode(0, row[0])) - right["u"]) <= error
+    assert (host.loads, host.retunes) == (1, 3)
