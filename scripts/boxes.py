@@ -14,12 +14,12 @@ __all__ = ["add_box_option", "parse_box"]
 
 
 def add_box_option(parser: argparse.ArgumentParser, default: str) -> None:
-    """``--box``, which may be repeated; ``default`` says what holds without it."""
+    """``--box``, which may be repeated or hold several ranges; ``default`` says what holds without it."""
     parser.add_argument(
         "--box",
         action="append",
         default=[],
-        metavar="[x=]LO:HI",
+        metavar="[x=]LO:HI,…",
         help=f"least and greatest value of every input, or of the input x; repeatable (default: {default})",
     )
 
@@ -28,7 +28,7 @@ def parse_box(given: Sequence[str], names: Sequence[str]) -> list[tuple[Fraction
     """The range of each input, from the texts that were given for ``--box``."""
     general: tuple[Fraction, Fraction] | None = None
     special: dict[str, tuple[Fraction, Fraction]] = {}
-    for text in given:
+    for text in (part.strip() for texts in given for part in texts.split(",")):
         name, equals, limits = text.rpartition("=")
         low, colon, high = limits.partition(":")
         if not colon:

@@ -17,9 +17,11 @@ from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.storage import ending, save
 from skinny.model.program.text import dumps
+from skinny.model.rings import parse_ring
+from skinny.model.run.precision import lost_weights
 
 from .boxes import add_box_option, parse_box
-from .common import add_command, large, note, print_json, print_table, rounded_outwards
+from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
 from .inputs import parse_number
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ box, with an error of at most --error or, without it, of at most twice the least
 fixed:BITS lets the compiler choose the fraction bits. --scale auto also divides inputs and outputs by powers of two, so
 that the bits are used well; other commands then take and give values in your own units. --explain shows how cycles and
 errors of the candidates trade. What cannot be met is refused with the closest that can, with exit code 1. Every program
-runs in every ring; these options only decide which program it is.
+runs in every ring; these options only decide which program it is. Which weights become 0 or change by more than 1 % in
+the format is said on stderr; what that does to the results is part of the proven error.
 
 Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
 the box: their error, proven too, is part of --error, which they need.
@@ -49,8 +52,8 @@ attention, inputs and outputs (names), depth, degree and leaves of the formula, 
 bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
 passes (length and words after each), self_check, file; with --ring: ring, errors (proven, of each output, in your
 units), approximations (their part that comes from functions), sampled (outputs with functions that are not proven),
-candidates (output, pass, words, frac, error, proven, chosen). degree, leaves, textbook_length and bound are null from
-2^200 on; bound_log2 is always exact.
+candidates (output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree,
+leaves, textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
@@ -148,6 +151,8 @@ def execute(args: argparse.Namespace) -> None:
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
         if program.ring:
             note(f"{args.output}: {_proven(compiled)}")
+    if program.ring:
+        tell(lost_weights(program, parse_ring(program.ring)), strict=False)
     for name in compiled.sampled:
         note(f"output {name}: the error of its function was sampled, not proven")
 
@@ -212,10 +217,11 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
 
 
 def _precision_answer(compiled: Compilation) -> dict[str, Any]:
+    program = compiled.program
     return {
-        "ring": compiled.program.ring,
+        "ring": program.ring,
         "errors": compiled.errors,
-        "approximations": {output.name: float(output.approximation) for output in compiled.program.outputs},
+        "approximations": {output.name: float(output.approximation) for output in program.outputs},
         "sampled": compiled.sampled,
         "candidates": [
             {
@@ -229,6 +235,7 @@ def _precision_answer(compiled: Compilation) -> dict[str, Any]:
             }
             for tried in compiled.tried
         ],
+        "precision": lost_weights(program, parse_ring(program.ring)).counts,
     }
 
 

@@ -90,7 +90,8 @@ def add_strict_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="exit code 1 when weights became 0 or changed by more than 1 %%, rows wrapped or inputs were rounded",
+        help="exit code 1 when weights became 0 or changed by more than 1 %%, rows wrapped or are outside the box, or "
+        "inputs were rounded",
     )
 
 

@@ -20,11 +20,12 @@ or fractions in your own units; a program with scales (see 'skinny info') applie
 
 A number that the ring has no element for is rounded to the nearest one in fixed point, and an error elsewhere, as is
 one out of range. Fixed point says on stderr, in one line, which weights became 0 or changed by more than 1 %, in how
-many rows a value wrapped that was read (sums may wrap and come out right), and how many input values were rounded;
-with --strict that is exit code 1.
+many rows a value wrapped that was read (sums may wrap and come out right), how many rows are outside the box that the
+program was compiled for, and how many input values were rounded; with --strict that is exit code 1.
 
 JSON keys: program, ring, batch, outputs (a list of values for each name; what is neither an integer nor a decimal is
-a text like "3/4"), precision (zero_weights, changed_weights, wrapped_rows, rounded_inputs).
+a text like "3/4"), precision (zero_weights, changed_weights, wrapped_rows, outside_rows,
+rounded_inputs).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn

@@ -1,15 +1,19 @@
 """What fixed point took away, said in one line: weights that became zero or changed much, rows that wrapped, inputs
-that were rounded. Other rings take nothing away, or do what their name says."""
+that were rounded or lie outside the box that the program was compiled for. Other rings take nothing away, or do what
+their name says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 
+import numpy as np
 from skinny.model.program.program import Program
-from skinny.model.rings import FixedPoint, Ring
+from skinny.model.program.units import scaled
+from skinny.model.rings import Array, FixedPoint, Ring
 
-__all__ = ["Precision", "lost_weights"]
+__all__ = ["Precision", "lost_weights", "outside_rows"]
 
 #: The greatest relative change of a weight that is not worth a word.
 SMALL = Fraction(1, 100)
@@ -20,13 +24,15 @@ LISTED = 5
 @dataclass(frozen=True)
 class Precision:
     """The losses of a run in ``ring``: names of weights that became ``zero`` and that ``changed`` by more than 1 %, how
-    many of ``rows`` rows ``wrapped``, how many input numbers were ``rounded``."""
+    many of ``rows`` rows ``wrapped``, how many have inputs ``outside`` the box, how many input numbers were
+    ``rounded``."""
 
     ring: str
     zero: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     rows: int = 0
     wrapped: int = 0
+    outside: int = 0
     rounded: int = 0
 
     @property
@@ -36,6 +42,7 @@ class Precision:
             "zero_weights": len(self.zero),
             "changed_weights": len(self.changed),
             "wrapped_rows": self.wrapped,
+            "outside_rows": self.outside,
             "rounded_inputs": self.rounded,
         }
 
@@ -47,9 +54,11 @@ class Precision:
             said.append(f"{_count(self.zero, 'weight')} became 0 ({_listed(self.zero)})")
         if self.changed:
             said.append(f"{_count(self.changed, 'weight')} changed by more than 1 % ({_listed(self.changed)})")
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
         if self.wrapped:
-            rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
             said.append(f"{self.wrapped:,} of {rows} wrapped, so that results are wrong by more than rounding")
+        if self.outside:
+            said.append(f"{self.outside:,} of {rows} outside the box of the program, where nothing is proven")
         if self.rounded:
             said.append(f"{self.rounded:,} input value{'s' * (self.rounded != 1)} rounded")
         return f"{self.ring}: {'; '.join(said)}" if said else ""
@@ -67,6 +76,17 @@ def lost_weights(program: Program, ring: Ring) -> Precision:
         elif abs(Fraction(element, 1 << ring.frac) - weight) > SMALL * abs(weight):
             changed.append(f"{name} = {_short(weight)} is {_short(Fraction(element, 1 << ring.frac))}")
     return Precision(ring.name, tuple(zero), tuple(changed))
+
+
+def outside_rows(program: Program, ring: Ring, elements: Array) -> int:
+    """How many rows of ``elements`` have a word in fixed point that no value of the program's box is rounded to."""
+    if program.box is None or not isinstance(ring, FixedPoint):
+        return 0
+    outside = np.zeros(len(elements), dtype=np.bool_)
+    for column, ends, exponent in zip(elements.T, program.box, program.input_scales, strict=True):
+        low, high = (floor(scaled(end, ring.frac - exponent) + Fraction(1, 2)) for end in ends)
+        outside |= (column < low) | (column > high)
+    return int(outside.sum())
 
 
 def _short(value: Fraction) -> str:

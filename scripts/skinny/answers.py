@@ -19,7 +19,7 @@ from skinny.model.program.units import Encoded, Units, scaled
 from skinny.model.rings import Array, FixedPoint, Number, Real, Ring, exact_number
 from skinny.model.run.explain import divergence, shares
 from skinny.model.run.golden import run
-from skinny.model.run.precision import Precision, lost_weights
+from skinny.model.run.precision import Precision, lost_weights, outside_rows
 
 from .values import printable
 
@@ -271,7 +271,11 @@ def watched_run(program: Program, ring: Ring, inputs: Encoded, start: Array | No
         found = run(program, ring, inputs.elements, start, watched=True)
     wrapped = 0 if found.wrapped is None else int(found.wrapped.sum())
     precision = replace(
-        lost_weights(program, ring), rows=len(inputs.elements), wrapped=wrapped, rounded=int(inputs.rounded.sum())
+        lost_weights(program, ring),
+        rows=len(inputs.elements),
+        wrapped=wrapped,
+        outside=outside_rows(program, ring, inputs.elements),
+        rounded=int(inputs.rounded.sum()),
     )
     return found.outputs, precision
 

@@ -232,3 +232,15 @@ def test_a_program_for_fixed_point_says_what_is_proven(skinny, answer):
     (found,) = answer("run", "sensor.skn", "--inputs", "v=3000")["outputs"]["T"]
     assert abs(Fraction(found) - exact) <= Fraction(told["errors"]["T"])
     assert "proven safe in" in skinny("compile", *words, "--explain")[1]
+
+
+def test_weights_that_the_format_cannot_hold_are_named(skinny):
+    words = ("compile", "y = 0.001*x", "--ring", "fixed:16.8", "--box", "-1:1")
+    said = "skinny: fixed:16.8: 1 weight became 0 (w[0] = 0.001)\n"
+    code, out, err = skinny(*words)
+    assert (code, "weight w[0] = 1/1000" in out, err) == (0, True, said)
+    code, _, err = skinny(*words, "-o", "y.skn")
+    assert (code, err.endswith(said)) == (0, True)
+    code, out, err = skinny(*words, "--json")
+    assert (code, json.loads(out)["precision"]["zero_weights"], err) == (0, 1, said)
+    assert "fixed:16" not in skinny("compile", "y = 0.001*x")[2]

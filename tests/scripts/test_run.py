@@ -1,5 +1,6 @@
 """``skinny run``: values in every ring, tables and JSON."""
 
+import json
 from fractions import Fraction
 
 import pytest
@@ -26,7 +27,13 @@ def test_values_in_each_ring(answer, name, ring, y, z):
         "ring": ring,
         "batch": 1,
         "outputs": {"y": [y], "z": [z]},
-        "precision": {"zero_weights": 0, "changed_weights": 0, "wrapped_rows": 0, "rounded_inputs": 0},
+        "precision": {
+            "zero_weights": 0,
+            "changed_weights": 0,
+            "wrapped_rows": 0,
+            "outside_rows": 0,
+            "rounded_inputs": 0,
+        },
     }
 
 
@@ -142,10 +149,22 @@ def test_nothing_is_silent(skinny, folder):
     assert (code, err) == (0, f"skinny: {LOST}\n")
     assert skinny(*words, "--strict") == (1, out, f"skinny: error: check failed: {LOST} (--strict)\n")
     code, out, err = skinny(*words, "--json")
-    counts = '"precision": {"zero_weights": 1, "changed_weights": 1, "wrapped_rows": 1, "rounded_inputs": 2}'
-    assert (code, counts in out, err) == (0, True, f"skinny: {LOST}\n")
+    counts = {"zero_weights": 1, "changed_weights": 1, "wrapped_rows": 1, "outside_rows": 0, "rounded_inputs": 2}
+    assert (code, json.loads(out)["precision"], err) == (0, counts, f"skinny: {LOST}\n")
     code, _, err = skinny("run", "l.skn", "--ring", "real", "--inputs", "l.csv", "--strict")
     assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["run", "sim"])
+def test_rows_outside_the_box_are_counted(skinny, folder, command):
+    assert skinny("compile", "y = x/2", "--ring", "fixed:16.8", "--box", "-1:1", "-o", "b.skn")[0] == 0
+    (folder / "b.csv").write_text("x\n1\n1.5\n-2\n")
+    said = "fixed:16.8: 2 of 3 rows outside the box of the program, where nothing is proven"
+    code, out, err = skinny(command, "b.skn", "--inputs", "b.csv", "--json")
+    assert (code, err, json.loads(out)["precision"]["outside_rows"]) == (0, f"skinny: {said}\n", 2)
+    code, _, err = skinny(command, "b.skn", "--inputs", "b.csv", "--strict")
+    assert (code, err) == (1, f"skinny: error: check failed: {said} (--strict)\n")
+    assert skinny("run", "b.skn", "--inputs", "b.csv", "--ring", "exact", "--strict")[0] == 0
 
 
 def test_named_weights_are_set_without_compiling(answer, skinny, folder):

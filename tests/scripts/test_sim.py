@@ -153,7 +153,13 @@ def test_the_rtl_in_the_users_units(answer, skinny, folder):
     (folder / "s.csv").write_text("v,t\n3000,0.25\n4095,-1\n")
     told = answer("sim", "s.skn", "--inputs", "s.csv")
     assert told["results"] == {"y": [750, -4095]}
-    assert told["precision"] == {"zero_weights": 0, "changed_weights": 0, "wrapped_rows": 0, "rounded_inputs": 0}
+    assert told["precision"] == {
+        "zero_weights": 0,
+        "changed_weights": 0,
+        "wrapped_rows": 0,
+        "outside_rows": 0,
+        "rounded_inputs": 0,
+    }
     told = answer("sim", "s.skn", "--random", "200")
     assert told["precision"]["wrapped_rows"] == 0
     assert -4095 <= min(told["results"]["y"]) < -3000

@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
-from skinny.model.program.forms import Weight
+import numpy as np
+from skinny.model.program.forms import Input, Weight
 from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import FixedPoint, Real
-from skinny.model.run.precision import Precision, lost_weights
+from skinny.model.run.precision import Precision, lost_weights, outside_rows
 
 
 def with_weights(*weights):
@@ -41,8 +42,35 @@ def test_many_weights_are_one_line():
 
 def test_rows_and_inputs():
     assert Precision("fixed:8.4", rows=10).line == ""
-    told = Precision("fixed:8.4", rows=1000, wrapped=3, rounded=1)
+    told = Precision("fixed:8.4", rows=1000, wrapped=3, outside=2, rounded=1)
     assert told.line == (
-        "fixed:8.4: 3 of 1,000 rows wrapped, so that results are wrong by more than rounding; 1 input value rounded"
+        "fixed:8.4: 3 of 1,000 rows wrapped, so that results are wrong by more than rounding; "
+        "2 of 1,000 rows outside the box of the program, where nothing is proven; 1 input value rounded"
     )
-    assert told.counts == {"zero_weights": 0, "changed_weights": 0, "wrapped_rows": 3, "rounded_inputs": 1}
+    assert told.counts == {
+        "zero_weights": 0,
+        "changed_weights": 0,
+        "wrapped_rows": 3,
+        "outside_rows": 2,
+        "rounded_inputs": 1,
+    }
+
+
+def test_rows_outside_the_box():
+    # Steps of 2^(3-4) = 1/2 for x and of 1/16 for y. 10.3 is rounded to 10.5, 0.1 to 2/16: these words are inside.
+    program = Program(
+        width=2,
+        inputs=("x", "y"),
+        weights=(),
+        forms=(Input(0), Input(1)),
+        code=Columns.of([0, 0], [1, 1], [1, 1], [0, 1]),
+        outputs=(Output("z", 0, 2),),
+        input_scales=(3, 0),
+        box=((Fraction(-2), Fraction("10.3")), (Fraction("0.1"), Fraction(1))),
+    )
+    rows = np.array([[-4, 2], [21, 16], [0, 5], [-5, 5], [22, 5], [0, 1], [0, 17], [22, 17]])
+    assert outside_rows(program, FixedPoint(8, 4), rows) == 5
+    assert outside_rows(program, FixedPoint(8, 4), rows[:3]) == 0
+    assert outside_rows(program, FixedPoint(8, 4), rows[6:]) == 2
+    assert outside_rows(program, Real(), rows) == 0
+    assert outside_rows(with_weights(1), FixedPoint(8, 4), np.zeros((3, 0))) == 0

@@ -1,0 +1,185 @@
+"""The examples: their pages show what the commands print, and the simulated core keeps the proven errors.
+
+What is right is computed from the text of the formula by Python's own arithmetic on fractions, at the words that the
+inputs and the named weights are rounded to.
+"""
+
+import csv
+import json
+import re
+import runpy
+import shlex
+import shutil
+from contextlib import redirect_stderr, redirect_stdout
+from fractions import Fraction
+from io import StringIO
+from itertools import islice
+from math import floor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from skinny.model.link.host import Host
+from skinny.model.link.wire import BoardInfo
+from skinny.model.machine.assemble import assemble
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.program.storage import load
+from skinny.model.program.units import Units
+from skinny.model.rings import parse_ring
+from skinny.scripts.cli import main
+from skinny.scripts.common import rounded_outwards
+from skinny.sim.link.board import SimulatedBoard
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
+
+
+def called(line):
+    """The exit code of a command, and its lines on stdout and stderr as a person sees them."""
+    words = shlex.split(line)
+    assert words[0] == "skinny"
+    text = StringIO()
+    with redirect_stdout(text), redirect_stderr(text):
+        code = main(words[1:])
+    return code, [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def answered(*words):
+    """The JSON object that a command prints."""
+    text = StringIO()
+    with redirect_stdout(text), redirect_stderr(StringIO()):
+        assert main([*words, "--json"]) == 0
+    return json.loads(text.getvalue())
+
+
+def commands(page):
+    """The commands of a page, each with the lines that it shows below."""
+    for block in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, *shown = part.splitlines()
+            yield line, shown
+
+
+def pattern(shown):
+    """What the lines match: a line ``…`` stands for any lines, and times differ."""
+    parts = [r"(?:.*\n)*" if line == "…" else re.escape(line) + r"\n" for line in shown]
+    return re.sub(r"\d+\\\.\d\d\\ s\\n", r"\\d+\\.\\d\\d s\\n", "".join(parts))
+
+
+def python_text(formula):
+    """The formula as Python: numbers are fractions, ``^`` is ``**``; named weights are set elsewhere."""
+    lines = [re.sub("#.*|^let |^weight .*", "", line) for line in formula.splitlines()]
+    return re.sub(r"\b\d+(\.\d+)?\b", r"Fraction('\g<0>')", "\n".join(lines)).replace("^", "**")
+
+
+def nearest(value, step):
+    return floor(value / step + Fraction(1, 2)) * step
+
+
+def expected(formula, program, rows):
+    """The outputs of each row at the words of the program, exactly."""
+    frac = int(program.ring.partition(".")[2])
+    gains = {}
+    for weight in program.named:
+        ((_, factor),) = weight.words
+        gains[weight.name] = nearest(weight.value * factor, Fraction(1, 2**frac)) / factor
+    steps = {name: Fraction(2) ** (e - frac) for name, e in zip(program.inputs, program.input_scales, strict=True)}
+    text = compile(python_text(formula), "formula", "exec")
+    for row in rows:
+        names = gains | {name: nearest(Fraction(value), steps[name]) for name, value in row.items()}
+        exec(text, {"Fraction": Fraction}, names)
+        yield {output.name: names[output.name] for output in program.outputs}
+
+
+@pytest.fixture
+def folder(request, tmp_path, monkeypatch):
+    """A copy of the example, to work in."""
+    place = tmp_path / "example"
+    shutil.copytree(EXAMPLES / request.param, place)
+    monkeypatch.chdir(place)
+    return place
+
+
+def check_page(place, count=None):
+    """Run the commands of the page, or the first ``count`` of them, and compare what they print."""
+    for line, shown in islice(commands((place / "README.md").read_text(encoding="utf-8")), count):
+        code, seen = called(line)
+        assert (code != 0) == any(text.startswith("skinny: error: ") for text in shown), line
+        assert re.fullmatch(pattern(shown), "".join(f"{text}\n" for text in seen)), (line, seen)
+
+
+@pytest.mark.parametrize("folder", NAMES, indirect=True)
+def test_the_page_is_true_and_the_core_keeps_the_proven_error(folder, request):
+    check_page(folder)
+    name = request.node.callspec.params["folder"]
+    file = f"{name}.skn"
+    program = load(file)
+    rows = list(csv.DictReader((folder / "inputs.csv").read_text(encoding="utf-8").splitlines()))
+    found = answered("sim", file, "--inputs", "inputs.csv")
+    assert found["match"] is True
+    assert found["precision"]["wrapped_rows"] == found["precision"]["outside_rows"] == 0
+    proven = answered("bound", file)
+    assert proven["safe"] is True
+    wanted = list(expected((folder / "formula.txt").read_text(encoding="utf-8"), program, rows))
+    worst = {
+        output: max(abs(Fraction(value) - right[output]) for value, right in zip(values, wanted, strict=True))
+        for output, values in found["results"].items()
+    }
+    assert len(wanted) == len(rows) > 10
+    for output, error in worst.items():
+        assert 0 < error <= proven["errors"][output]
+    # The table of all examples says the same.
+    (line,) = re.findall(rf"^\| \[{name}\].*", (EXAMPLES / "README.md").read_text(encoding="utf-8"), re.M)
+    largest = rounded_outwards(max(proven["errors"].values()), up=True)
+    assert line.endswith(f"| `{program.ring}` | {program.words} | {largest} |")
+
+
+@pytest.mark.parametrize("folder", ["iris"], indirect=True)
+def test_every_iris_has_the_class_that_scikit_learn_predicts(folder):
+    check_page(folder, 1)
+    from sklearn.datasets import load_iris
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+    iris = load_iris()
+    fitted = QuadraticDiscriminantAnalysis().fit(iris.data, iris.target)
+    results = answered("sim", "iris.skn", "--inputs", "inputs.csv")["results"]
+    assert list(results) == list(iris.target_names)
+    scores = np.array(list(results.values())).T
+    assert np.abs(scores - fitted.decision_function(iris.data)).max() < 0.1
+    assert (scores.argmax(axis=1) == fitted.predict(iris.data)).all()
+    assert len(scores) == 150
+    # The files are what make.py makes, as far as numbers are the same on every machine.
+    before = (folder / "formula.txt").read_text(), (folder / "inputs.csv").read_text()
+    runpy.run_path(str(folder / "make.py"))
+    assert ((folder / "formula.txt").read_text(), (folder / "inputs.csv").read_text()) == before
+
+
+@pytest.mark.parametrize("folder", ["mlp"], indirect=True)
+def test_the_network_knows_147_irises(folder):
+    check_page(folder, 1)
+    from sklearn.datasets import load_iris
+
+    results = answered("sim", "mlp.skn", "--inputs", "inputs.csv")["results"]
+    scores = np.array([np.full(150, 0.5), results["versicolor"], results["virginica"]])
+    assert (scores.argmax(axis=0) == load_iris().target).sum() == 147
+
+
+@pytest.mark.parametrize("folder", ["pid"], indirect=True)
+def test_a_gain_is_set_over_the_load_port_alone(folder):
+    """A board keeps the program; the words of the gains are written, and the next result is that of the new gain."""
+    check_page(folder, 1)
+    program = load("pid.skn")
+    ring = parse_ring(program.ring)
+    units = Units(program, ring)
+    config = build_image(program, ring, ImageOptions()).config
+    host = Host(SimulatedBoard(BoardInfo(config, "simulated", 24_000_000)))
+    (error,) = answered("bound", "pid.skn")["errors"].values()
+    inputs = {"e": 3, "s": 40, "d": Fraction("7.5")}
+    vectors = config.pack(np.array([[units.encode(u, value) for u, value in enumerate(inputs.values())]]))
+    host.open()
+    for kp in (Fraction("0.8"), Fraction("1.5"), Fraction(0), Fraction(2)):
+        tuned = program.with_weights(kp=kp)
+        (row,) = config.unpack(host.run(assemble(tuned, config), vectors).words, 1)
+        (right,) = expected((folder / "formula.txt").read_text(encoding="utf-8"), tuned, [inputs])
+        assert abs(Fraction(units.decode(0, row[0])) - right["u"]) <= error
+    assert (host.loads, host.retunes) == (1, 3)
