@@ -32,8 +32,9 @@ The exit code is 1 when the program is not proven safe, or --error is not reache
 
 JSON keys: program, ring, safe, errors (for each output), ranges (for each register), overflow (null, or the first value
 that may not fit: instruction and text of the one that reads it, or output; register (null: the attention accumulator),
-low, high), with --error reached, and, when one was looked for, suggestion (a ring, or null with the reason in
-suggestion_failed). What is not proven is null.
+low, high), unfit (only when a weight, a start value or an end of the box does not fit: the reason), with --error
+reached, and, when one was looked for, suggestion (a ring, or null with the reason in suggestion_failed). What is not
+proven is null.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -76,6 +77,8 @@ def execute(args: argparse.Namespace) -> None:
 def _print_answer(answer: dict[str, Any]) -> None:
     if answer["safe"]:
         print(f"safe: every value that is read fits {answer['ring']} (sums may wrap)")
+    elif "unfit" in answer:
+        print(f"not safe: {answer['unfit']}")
     else:
         over = answer["overflow"]
         what = "the attention accumulator" if over["register"] is None else f"R{over['register']}"
@@ -92,6 +95,8 @@ def _print_answer(answer: dict[str, Any]) -> None:
         print(answer["suggestion_failed"])
     elif "suggestion" in answer:
         print(f"a format that does: {answer['suggestion']}")
+    if "unfit" in answer:
+        return
     if answer["safe"]:
         print()
         errors = answer["errors"].items()

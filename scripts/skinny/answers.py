@@ -160,7 +160,10 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
     ring = expect_fixed_point(ring)
     sides = zip(box, program.input_scales, strict=True)
     inside = [(scaled(exact_number(low), -e), scaled(exact_number(high), -e)) for (low, high), e in sides]
-    found = bound(program, ring, inside)
+    try:
+        found = bound(program, ring, inside)
+    except InputError as problem:
+        return _unfit(program, ring, inside, error, problem)
     units = {output.name: (2.0**output.scale, output.approximation) for output in program.outputs}
 
     def proven(value: float) -> float | None:
@@ -198,6 +201,24 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)
     return answer
+
+
+def _unfit(program: Program, ring: FixedPoint, box: Box, error: Fraction | None, problem: InputError) -> dict[str, Any]:
+    """The answer when ``ring`` does not hold what is given, which is the ``problem``; it is raised when no format does,
+    because then it is not the format that is wrong."""
+    try:
+        suggestion = suggest(program, box, _in_ring(error, program), ring.bits).name
+    except InputError:
+        raise problem from None
+    return {
+        "ring": ring.name,
+        "safe": False,
+        "errors": {output.name: None for output in program.outputs},
+        "ranges": [[None, None]] * program.width,
+        "overflow": None,
+        "unfit": str(problem),
+        "suggestion": suggestion,
+    } | ({} if error is None else {"reached": False})
 
 
 def _in_ring(error: Fraction | None, program: Program) -> Fraction | None:

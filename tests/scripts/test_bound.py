@@ -79,6 +79,16 @@ def test_nothing_proven_is_said_so(answer, skinny, folder):
     assert "not proven" in out
 
 
+def test_a_format_is_suggested_when_a_weight_does_not_fit(skinny):
+    """100 fits no word with four fraction bits of eight, but it fits eight bits without any."""
+    skinny("compile", "y = 100*x", "-o", "hundred.skn")
+    code, out, _ = skinny("bound", "hundred.skn", "--ring", "fixed:8.4", "--box=-1:1")
+    assert code == 1
+    assert out == (
+        "not safe: weight w[0]: 100 does not fit fixed:8.4 (-8.0 to 7.9375)\na format that does: fixed:8.0\n"
+    )
+
+
 def test_formats_are_suggested_for_an_error(answer, skinny, folder):
     # A third of a: no format holds the weight exactly.
     (folder / "t.skn").write_text("skinny 1\nwidth 3\ninputs a\nweight w[0] = 1/3\nR2 += a*R1\nR0 += w[0]*R2\n")
