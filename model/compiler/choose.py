@@ -8,6 +8,7 @@ Cost: an estimate for each option, and a few proofs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -75,6 +76,7 @@ class Judge:
         self.options, self.task, self._prove = options, task, prove
         self._proofs: dict[tuple[int, int], Proof] = {}
         self._errors: dict[tuple[int, int], float] = {}
+        self._slopes: dict[str, float] = {}
 
     def choose(self) -> Choice | None:
         """The choice of fewest cycles, or none."""
@@ -101,7 +103,7 @@ class Judge:
     def with_task(self, task: Task) -> Judge:
         """A judge of the same options for another task."""
         other = Judge(self.options, task, self._prove)
-        other._proofs = self._proofs
+        other._proofs, other._errors = self._proofs, self._errors
         return other
 
     def error(self, name: str, option: Option, frac: int) -> float:
@@ -130,25 +132,32 @@ class Judge:
 
     def sensible(self) -> list[int]:
         """The numbers of fraction bits worth trying, when there is a choice. The rounding of the inputs counts for it:
-        it may not exceed the error that is asked for or, with the error of the best option, :data:`GENEROUS` times the
-        least. Without that, whole numbers would often be best, because formulas with whole constants are exact for
-        them."""
+        with the error of the best option it may not exceed :data:`GENEROUS` times the least, or it may not exceed the
+        error that is asked for. Without that, whole numbers would often be best, because formulas with whole constants
+        are exact for them."""
         if len(self.task.fracs) == 1:
             return list(self.task.fracs)
-        slopes = {name: options[0].estimate.slope() * self.task.units[name] for name, options in self.options.items()}
-        limits = self.task.limits
-        if limits is not None:
-            return [f for f in self.task.fracs if all(slopes[n] * 2.0 ** -(f + 1) <= limits[n] for n in slopes)]
         worst: dict[int, float] = {}
         for frac in self.task.fracs:
             errors = []
             for name, options in self.options.items():
                 fitting = [option for option in options if option.estimate.bits(frac) <= self.task.bits]
                 least = min((self.error(name, option, frac) for option in fitting), default=float("inf"))
-                errors.append(slopes[name] * 2.0 ** -(frac + 1) + least)
+                errors.append(self.input_error(name, frac) + least)
             worst[frac] = max(errors)
-        allowed = GENEROUS * min(worst.values())
-        return [frac for frac, error in worst.items() if error <= allowed and error < float("inf")]
+        allowed = min(GENEROUS * min(worst.values()), sys.float_info.max)
+        limits = self.task.limits
+
+        def asked_for(frac: int) -> bool:
+            return limits is not None and all(self.input_error(name, frac) <= limits[name] for name in limits)
+
+        return [frac for frac, error in worst.items() if error <= allowed or asked_for(frac)]
+
+    def input_error(self, name: str, frac: int) -> float:
+        """The estimated error of an output that comes from rounding its inputs."""
+        if name not in self._slopes:
+            self._slopes[name] = self.options[name][0].estimate.slope() * self.task.units[name]
+        return self._slopes[name] * 2.0 ** -(frac + 1)
 
     def limit(self, name: str, fracs: Sequence[int]) -> float:
         """The error that output ``name`` may have."""

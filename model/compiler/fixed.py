@@ -1,8 +1,9 @@
 """Fixed: the drafts of a program for fixed point, and the choice among them.
 
 Precondition: formulas, a box and a word. Postcondition: the shortest program that is proven safe and precise enough
-(``choose``), or :exc:`CheckError` with the closest that can be had. Besides the drafts for the shortest program, there
-are those that keep values small: linear forms with the scale that the user gave them, and inputs scaled by their box.
+(``choose``), or :exc:`RefusalError` with the closest that can be had. Besides the drafts for the shortest program,
+there are those that keep values small: linear forms with the scale that the user gave them, and inputs scaled by their
+box.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from skinny.model.bounds.analysis import MOST_BITS, Analysis
-from skinny.model.errors import CheckError, InputError
+from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, constant, evaluate, operations, postorder
 from skinny.model.rings import FixedPoint, Real
 
@@ -26,13 +27,12 @@ from .goal import Ends, Goal, Precision
 from .lower import lower
 from .normalise import normalise
 from .polynomial import Polynomial, Table
+from .refuse import RefusalError, refuse
 
 __all__ = ["Fixed", "Scaling", "Tried", "fit"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
-#: Words that seem to be large enough and are tried for a refusal, which names one.
-WIDER = 4
 #: The number of bits when no word is large enough.
 NEVER = 999
 
@@ -126,20 +126,23 @@ def fit(
     goal: Goal,
     precision: Precision,
     given: frozenset[Fraction],
-    limits: Mapping[str, float] | None,
+    spent: Mapping[str, Fraction],
 ) -> Fixed:
     """The shortest program of ``outputs`` that is proven precise enough. ``given`` are the constants of the formulas,
-    ``limits`` the errors that are allowed, if any are asked for."""
+    ``spent`` the errors that they have before they are rounded."""
     if not precision.scale:
         scales = Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))
-        return _fit(outputs, goal, precision, given, limits, scales)
+        return _fit(outputs, goal, precision, given, spent, scales)
     scales = scaling(outputs, precision.box)
     try:
-        return _fit(scaled_formulas(outputs, scales), goal, precision, given, limits, scales)
-    except CheckError:
+        return _fit(scaled_formulas(outputs, scales), goal, precision, given, spent, scales)
+    except RefusalError as refusal:
         # Sample points may have missed the greatest values of an output, or a value on the way to it is greater.
         wider = Scaling(scales.inputs, {name: e + 1 for name, e in scales.outputs.items()})
-        return _fit(scaled_formulas(outputs, wider), goal, precision, given, limits, wider)
+        try:
+            return _fit(scaled_formulas(outputs, wider), goal, precision, given, spent, wider)
+        except RefusalError as other:
+            raise refusal.or_closer(other) from None
 
 
 def _fit(
@@ -147,7 +150,7 @@ def _fit(
     goal: Goal,
     precision: Precision,
     given: frozenset[Fraction],
-    limits: Mapping[str, float] | None,
+    spent: Mapping[str, Fraction],
     scales: Scaling,
 ) -> Fixed:
     """The same for formulas that are scaled already."""
@@ -166,10 +169,13 @@ def _fit(
         return Proof(analysis.bits_needed(), max(analysis.errors.values()) * units[name])
 
     fracs = [precision.frac] if precision.frac is not None else list(range(precision.bits - 1, -1, -1))
+    limits = None
+    if precision.error is not None:
+        limits = {name: float(precision.error - error) for name, error in spent.items()}
     judge = Judge(options, Task(precision.bits, fracs, limits, units), proof)
     choice = judge.choose()
     if choice is None:
-        raise CheckError(_refusal(judge, precision))
+        raise refuse(judge, precision, spent)
     return Fixed(
         drafts={name: option.draft for name, option in choice.options.items()},
         codes={name: option.code for name, option in choice.options.items()},
@@ -258,32 +264,3 @@ def _boxed(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> dict[str,
         form = Formula("sum", (_power(-e) * Formula("variable", value=name),))
         inputs[name] = _power(e) * form if e else Formula("variable", value=name)
     return _with_inputs(outputs, inputs)
-
-
-def _refusal(judge: Judge, precision: Precision) -> str:
-    """What cannot be met, and the closest that can."""
-    task = judge.task
-    least = {name: judge.least(name, task.fracs) for name in judge.options}
-    limits = task.limits or dict.fromkeys(least, 1.0)
-    worst = max(least, key=lambda name: least[name] / limits[name])
-    closest = []
-    if least[worst] < float("inf") and task.limits is not None:
-        closest.append(f"the least error that is proven is {least[worst]:.3g}")
-    tried = 0
-    for bits in range(task.bits + 1, MOST_BITS + 1):
-        fracs = [precision.frac] if precision.frac is not None else list(range(bits - 1, -1, -1))
-        wider = judge.with_task(replace(task, bits=bits, fracs=fracs))
-        if tried == WIDER or not wider.promising():
-            continue
-        tried += 1
-        choice = wider.choose()
-        if choice is not None:
-            closest.append(f"fixed:{bits}.{choice.frac} would do")
-            break
-    else:
-        closest.append(f"no word up to {MOST_BITS} bits was found to do")
-    if not precision.scale:
-        closest.append("--scale auto, or inputs that you scale to about -1 to 1, may need fewer bits")
-    ring = f"fixed:{task.bits}" + (f".{precision.frac}" if precision.frac is not None else "")
-    what = "safe" if task.limits is None else f"safe with an error of at most {task.limits[worst]:.3g}"
-    return f"output {worst}: no program is proven {what} in {ring} on this box: {'; '.join(closest)}"

@@ -29,6 +29,7 @@ from .lower import lower
 from .normalise import normalise
 from .polynomial import Table
 from .prove import WrongOutputError, prove
+from .refuse import RefusalError
 
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
@@ -115,14 +116,14 @@ def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precis
     # Loaded here, because polynomials need none of it.
     from skinny.model.functions.approximate import approximate
 
-    refused: CheckError | None = None
+    refused: RefusalError | None = None
     for share in SHARES:
         made = approximate(outputs, precision.box, precision.error * share)
         polynomials = {name: approximation.formula for name, approximation in made.items()}
         try:
             return _compile_polynomials(polynomials, goal, precision, made)
-        except CheckError as error:
-            refused = error
+        except RefusalError as error:
+            refused = error if refused is None else refused.or_closer(error)
     assert refused is not None
     raise refused
 
@@ -137,10 +138,7 @@ def _compile_polynomials(
     if missing:
         raise InputError(f"the input {missing[0]!r} has no box: --box {missing[0]}=LOW:HIGH gives it one")
     spent = {name: made[name].error if name in made else Fraction(0) for name in outputs}
-    limits = None
-    if precision.error is not None:
-        limits = {name: float(precision.error - error) for name, error in spent.items()}
-    fixed = fit(outputs, goal, precision, given, limits)
+    fixed = fit(outputs, goal, precision, given, spent)
     program = lower(fixed.codes, fixed.table, goal.contract, given)
     program = replace(
         program,
