@@ -13,12 +13,12 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from skinny.extras import DISTRIBUTION, missing_extra
 from skinny.model.errors import CheckError, InputError
 
 from . import board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
 from .bench import command as bench
 from .common import Parser
-from .extras import DISTRIBUTION, missing_extra
 
 __all__ = ["main"]
 

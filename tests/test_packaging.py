@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from skinny.scripts.extras import DISTRIBUTION, EXTRAS
+from skinny.extras import DISTRIBUTION, EXTRAS
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -41,6 +41,7 @@ from .answers import (
     watched_run,
 )
 from .compiling import LONGEST_TITLE, as_precision, compile_outputs
+from .extras import needs_extra
 from .trace import Trace
 from .values import (
     as_box,
@@ -269,6 +270,7 @@ class Program:
         """Write the program to a ``.skn`` (text) or ``.npz`` (binary) file."""
         storage.save(self.model, as_path(path))
 
+    @needs_extra("sim")
     def simulate(
         self,
         inputs: Any = None,
@@ -310,6 +312,7 @@ class Program:
         figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
         return figures | {"results": units.decode_columns(found)}
 
+    @needs_extra("sim")
     def verilog(
         self,
         folder: Path,
@@ -343,6 +346,7 @@ class Program:
             "precision": precision.counts,
         }
 
+    @needs_extra("fpga")
     def fpga(
         self,
         device: str,

@@ -19,6 +19,7 @@ from skinny.model.rings import Array, Number, Ring
 from skinny.model.run.golden import trace, trace_chunks
 from skinny.model.run.vcd import write_vcd
 
+from .extras import needs_extra
 from .values import as_path, readable
 
 __all__ = ["COLOURS", "Trace", "draw_registers", "expect_png", "save_picture", "trace_lines"]
@@ -74,6 +75,7 @@ class Trace:
         program, ring, *_ = self._given
         write_vcd(as_path(path), program, ring, self._elements)
 
+    @needs_extra("picture")
     def _figure(self) -> Any:
         program, ring, *_ = self._given
         return draw_registers(program, ring, self._elements)

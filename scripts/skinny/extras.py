@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["DISTRIBUTION", "EXTRAS", "missing_extra"]
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from skinny.model.errors import InputError
+
+__all__ = ["DISTRIBUTION", "EXTRAS", "missing_extra", "needs_extra"]
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 #: The name under which pip knows this software; what is imported and what is run is called skinny.
 DISTRIBUTION = "skinny-inference"
@@ -27,6 +36,25 @@ def missing_extra(error: ModuleNotFoundError, command: str = "") -> str | None:
     extra = command if owner in _included(command) else owner
     how = f"in the repository, pip install '.[{extra}]'"
     return f"the Python package {package} is missing; it comes with the extra {extra!r} of {DISTRIBUTION} ({how})"
+
+
+def needs_extra(extra: str) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Decorate a function that needs the packages of ``extra``: where one is missing, the function raises
+    :exc:`InputError`, which says what to install."""
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        @functools.wraps(function)
+        def call(*args: Given.args, **options: Given.kwargs) -> Answer:
+            try:
+                return function(*args, **options)
+            except ModuleNotFoundError as error:
+                if (message := missing_extra(error, extra)) is None:
+                    raise
+                raise InputError(message) from None
+
+        return call
+
+    return decorate
 
 
 def _included(extra: str | None) -> list[str]:

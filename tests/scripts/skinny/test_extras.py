@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from skinny.scripts.extras import EXTRAS, missing_extra
+from skinny.extras import EXTRAS, missing_extra
 
 #: The command line in an interpreter in which the packages of some extras cannot be imported.
 WITHOUT = """
@@ -89,3 +89,35 @@ def test_other_modules_are_no_extras():
     """A module of our own that is missing is a bug, with its traceback."""
     assert missing_extra(ModuleNotFoundError("No module named 'skinny.nothing'", name="skinny.nothing")) is None
     assert missing_extra(ModuleNotFoundError("without a name")) is None
+
+
+#: What a person types in Python, and how the answer begins.
+IN_PYTHON = """
+import skinny
+
+program = skinny.load("p.skn")
+try:
+    {call}
+except skinny.InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        ("program.simulate({'a': 1, 'b': 2}, ring='fixed:16.8')", "extra 'sim'"),
+        ("program.verilog('out', ring='fixed:16.8')", "extra 'sim'"),
+        ("program.fpga('ecp5-25k', ring='fixed:16.8')", "extra 'fpga'"),
+        ("program.trace({'a': 1, 'b': 2}, ring='exact').picture('p.png')", "extra 'picture'"),
+        ("print(program.trace({'a': 1, 'b': 2}, ring='exact')._repr_png_())", "None"),
+    ],
+)
+def test_in_python_a_missing_extra_is_one_line_too(folder, call, shown):
+    names = {package for packages, _ in EXTRAS.values() for package in packages}
+    hidden = WITHOUT.format(names=names).partition("from skinny.scripts.cli")[0]
+    command = [sys.executable, "-c", hidden + IN_PYTHON.format(call=call)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert shown in done.stdout
+    assert len(done.stdout.splitlines()) == 1
