@@ -323,7 +323,7 @@ BAD = [
     (lambda p: p.bound(FIXED, ("a", 1)), "box: a number must be"),
     (lambda p: p.bound(FIXED, {"a": (0, 1)}), "box: the input 'b' has no box"),
     (lambda p: p.bound(FIXED, {"z": (0, 1)}), "box: the program has no input 'z'"),
-    (lambda p: p.bound(FIXED, (-1000, 1000)), "does not fit fixed:16.8"),
+    (lambda p: p.bound(FIXED, (-(10**12), 10**12)), "does not fit fixed:16.8"),
     (lambda p: p.bound(FIXED, (-1, 1), error=0), "error must be above zero, not 0"),
     (lambda p: p.bound(FIXED, (-1, 1), error="x"), "error: a number must be"),
     (lambda p: p.explain([1, 2, 3], [1, 2]), "the b must have the shape (3,) or (batch, 3), not (2,)"),
