@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from amaranth.back import rtlil
 from skinny.hdl.core.argmax import Argmax
 from skinny.model.machine.isa import CoreConfig, Sending
 from skinny.model.rings import Modular
+from skinny.sim.fpga.tools import run_tool
 
 
 @pytest.mark.parametrize("threads", [4, 5, 8])
@@ -73,3 +75,29 @@ def test_other_words_pass_a_cycle_later(bench):
         assert not ctx.get(argmax.push_o)
 
     bench.simulate(argmax, drive)
+
+
+@pytest.mark.parametrize("threads", [4, 8])
+def test_no_word_is_read_while_it_is_written(tmp_path, threads):
+    """Proven, without a bound, whatever comes in: the memory may give anything for such a word."""
+    config = CoreConfig(Modular(2), threads=threads, argmax=2)
+    bits = 1 + (threads - 1).bit_length()
+    ports = "input clk, rst, push, input [3:0] word, input [4:0] sender"
+    top = f"""module top({ports});
+wire [{bits - 1}:0] addr, write_addr;
+argmax core(.clk(clk), .rst(rst), .push(push), .word(word), .sender(sender),
+  .\\best.addr (addr), .\\best.write_addr (write_addr));
+always @* assert (addr != write_addr);
+endmodule
+"""
+    (tmp_path / "top.sv").write_text(top)
+    (tmp_path / "argmax.il").write_text(rtlil.convert(Argmax(config), name="argmax"))
+    (tmp_path / "prove.ys").write_text(
+        "read_rtlil argmax.il; delete t:$mem*; proc; flatten; expose w:best.addr w:best.write_addr; "
+        "read_verilog -sv -formal top.sv; hierarchy -check -top top; proc; flatten; chformal -lower; opt -fast; "
+        "sat -tempinduct -prove-asserts -seq 1 -maxsteps 3 top"
+    )
+    done = run_tool("yosys", ["-Q", "prove.ys"], tmp_path)
+    assert done.code == 0, done.log
+    assert "Import proof for assert" in done.log
+    assert "Induction step proven: SUCCESS!" in done.log

@@ -20,11 +20,11 @@ CONFIG = CoreConfig(Modular(4), depth=256, inputs=5, weights=6, assign=True, sum
 
 def steps_for(make_image, make_vectors):
     rng = np.random.default_rng(3)
-    image = make_image(rng, CONFIG, 20, outputs=4)
+    image = make_image(rng, CONFIG, 30, outputs=4)
     # Programs seldom take a term with a register away.
     fields = CONFIG.decode(image.words)
     sums = np.isin(fields["op"], SUMS) & (fields["dst"] == CONFIG.width)
-    minus = np.where(sums & (rng.random(len(sums)) < 0.5), CONFIG.encode(Op.NONE, neg=1), 0).astype(np.uint64)
+    minus = np.where(sums, CONFIG.encode(Op.NONE, neg=1), 0).astype(np.uint64)
     image = replace(image, words=image.words ^ minus)
     return [ResetCore(), LoadImage(image), RunStimulus(Stimulus.steady(image, make_vectors(rng, image, 40)))]
 
