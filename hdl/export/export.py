@@ -174,7 +174,12 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
             for name, scale, side in zip(program.inputs, program.input_scales, box, strict=True)
         ],
         "outputs": [
-            {"name": output.name, "scale": output.scale, "approximation": str(output.approximation)}
+            {
+                "name": output.name,
+                "scale": output.scale,
+                "approximation": str(output.approximation),
+                "sampled": output.sampled,
+            }
             for output in program.outputs
         ],
         "named_weights": [

@@ -44,10 +44,12 @@ SHARES = (Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
 
 @dataclass(frozen=True)
 class Compilation:
-    """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
+    (
+        """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
     before emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the
-    proven errors of the outputs in the user's units, ``tried`` are the best of the other programs, and ``sampled`` are
-    the outputs whose functions were only sampled."""
+    proven errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
+        ""
+    )
 
     program: Program
     steps: History
@@ -57,7 +59,6 @@ class Compilation:
     seconds: float = 0.0
     errors: dict[str, float] = field(default_factory=dict)
     tried: list[Tried] = field(default_factory=list)
-    sampled: list[str] = field(default_factory=list)
 
 
 def compile_formula(
@@ -146,7 +147,11 @@ def _compile_polynomials(
         box=tuple(precision.box[name] for name in program.inputs),
         input_scales=tuple(fixed.scales.inputs[name] for name in program.inputs),
         outputs=tuple(
-            output._replace(scale=fixed.scales.outputs[output.name], approximation=spent[output.name])
+            output._replace(
+                scale=fixed.scales.outputs[output.name],
+                approximation=spent[output.name],
+                sampled=output.name in made and not made[output.name].proven,
+            )
             for output in program.outputs
         ),
     )
@@ -155,7 +160,6 @@ def _compile_polynomials(
         compiled,
         errors={name: error + float(spent[name]) for name, error in fixed.errors.items()},
         tried=fixed.tried,
-        sampled=[name for name, approximation in made.items() if not approximation.proven],
     )
 
 

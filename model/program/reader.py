@@ -29,7 +29,9 @@ NUMBER = re.compile(f"[+-]?{DIGITS}(/{DIGITS})?")
 INTEGER = re.compile(f"[+-]?{DIGITS}")
 DECLARATION = re.compile(r"([wf])\[([0-9]{1,9})\]\s*=\s*(.*)")
 INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-])=\s*(\S+?)\s*\*\s*R([0-9]{1,9})")
-EMIT = re.compile(r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+))?")
+EMIT = re.compile(
+    r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+)(\s+sampled)?)?"
+)
 NAMED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*=\s*(\S+)\s+in\s+(\S.*)")
 #: Characters that are split into lines at once.
 BLOCK = 1 << 20
@@ -354,6 +356,7 @@ class Reader:
                 match[3] is not None,
                 self.exponent(match[4] or "0"),
                 self.number(match[5] or "0", "an approximation"),
+                match[6] is not None,
             )
         )
 
