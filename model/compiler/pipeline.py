@@ -39,7 +39,7 @@ __all__ = ["PASSES", "Compilation", "Precision", "compile_formula"]
 #: Registers a compiled program uses at most.
 WIDEST = 16
 #: The shares of the asked error that polynomials in place of functions may take, tried in this order.
-SHARES = (Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
+SHARES = (Fraction(511, 512), Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,13 @@ def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precis
     from skinny.model.functions.approximate import approximate
 
     refused: RefusalError | None = None
+    tried: list[int] = []
     for share in SHARES:
         made = approximate(outputs, precision.box, precision.error * share)
+        degrees = [part.degree for approximation in made.values() for part in approximation.parts]
+        if degrees == tried:  # the same polynomials
+            continue
+        tried = degrees
         polynomials = {name: approximation.formula for name, approximation in made.items()}
         try:
             return _compile_polynomials(polynomials, goal, precision, made)
