@@ -63,35 +63,43 @@ class Reach:
         self.width = len(vector) // 2
         self.mix = np.random.default_rng(1).integers(1, 1 << 62, size=self.width, dtype=np.int64) | 1
         self.seen = self._hashes(self.layers[0].states)
+        self.full = False
 
     def _hashes(self, states: Vectors) -> NDArray[np.int64]:
         return np.asarray((states[:, : self.width] * self.mix).sum(axis=1))
 
     def layer(self, steps: int) -> Layer | None:
         """The states first reached after ``steps`` steps; none when there are too many."""
-        while len(self.layers) <= steps:
-            before = self.layers[-1]
-            if len(before.states) * len(self.moves) > 8 * MOST_STATES:
-                return None
-            pieces, numbers, parents = [], [], []
-            for number, (dst, src, value, small) in enumerate(self.moves):
-                read, write = (dst, src) if self.backwards else (src, dst)
-                live = np.flatnonzero(before.states[:, read])
-                states = before.states[live]
-                states[:, write] = (states[:, write] + value * states[:, read]) % PRIME
-                read, write = read + self.width, write + self.width
-                states[:, write] = (states[:, write] + small * states[:, read]) % SMALL_PRIME
-                pieces.append(states)
-                numbers.append(np.full(len(live), number))
-                parents.append(live)
-            states = np.concatenate(pieces)
-            hashes, first = np.unique(self._hashes(states), return_index=True)
-            first = first[~np.isin(hashes, self.seen)]
-            if len(first) > MOST_STATES:
-                return None
-            self.seen = np.concatenate([self.seen, self._hashes(states[first])])
-            self.layers.append(Layer(states[first], np.concatenate(numbers)[first], np.concatenate(parents)[first]))
-        return self.layers[steps]
+        while len(self.layers) <= steps and not self.full:
+            self._add_layer()
+        return self.layers[steps] if steps < len(self.layers) else None
+
+    def _add_layer(self) -> None:
+        """Add the states that are one step further, or find that there are too many. A move changes one register, so
+        that the hashes of all new states are known before the states, of which many are old, are made."""
+        before = self.layers[-1].states
+        self.full = len(before) * len(self.moves) > 8 * MOST_STATES
+        if self.full:
+            return
+        dst, src, value, small = np.array(self.moves, dtype=np.int64).T
+        read, write = (dst, src) if self.backwards else (src, dst)
+        sources, targets = before.T[read], before.T[write]
+        changed = (targets + value[:, None] * sources) % PRIME
+        hashes = self._hashes(before) + self.mix[write][:, None] * (changed - targets)
+        live = np.flatnonzero(sources)
+        hashes, first = np.unique(hashes.ravel()[live], return_index=True)
+        first = live[first[~np.isin(hashes, self.seen)]]
+        self.full = len(first) > MOST_STATES
+        if self.full:
+            return
+        move, parent = np.divmod(first, len(before))
+        states = before[parent]
+        every = np.arange(len(states))
+        states[every, write[move]] = changed.ravel()[first]
+        read, write = read[move] + self.width, write[move] + self.width
+        states[every, write] = (states[every, write] + small[move] * states[every, read]) % SMALL_PRIME
+        self.seen = np.concatenate([self.seen, self._hashes(states)])
+        self.layers.append(Layer(states, move, parent))
 
     def path(self, steps: int, state: int) -> Iterator[int]:
         """The moves that lead to a state, the last one first."""
@@ -156,8 +164,10 @@ class Searcher:
                     *(self.rows_of_moves[move] for move in found),
                     *self.code[first + size :],
                 ]
-                self._forward.clear()
-                self._backward.clear()
+                # What is reached from the front of the piece, and back from its end, stays the same.
+                gained = size - len(found)
+                self._forward = {at: reach for at, reach in self._forward.items() if at <= first}
+                self._backward = {at - gained: reach for at, reach in self._backward.items() if at >= first + size}
                 self.rows, self.columns = self._travel()
                 return True
         return False
