@@ -119,15 +119,16 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     if least_cost(table, polynomial) > WIDE_PRODUCTS * current().length:
         yield Candidate(source, CEILING, CEILING)
         return
-    decided = (goal.attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
+    decided = (goal.attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"), True)
     variants = {decided: ""}
     if goal.attention and len(table.sums) <= LARGE:
         variants.setdefault((False, *decided[1:]), "attention")
     if least_cost(table, polynomial) <= SMALL_COST:
-        variants.setdefault((*decided[:3], False), "contracts")
+        variants.setdefault((*decided[:4], False), "order")
+        variants.setdefault((*decided[:3], False, True), "contracts")
         if goal.box is not None:
             variants.setdefault((decided[0], False, *decided[2:]), "telescope")
-            variants.setdefault((*decided[:2], False, decided[3]), "associate")
+            variants.setdefault((*decided[:2], False, *decided[3:]), "associate")
     for options, without in variants.items():
         expression = Shaper(table, *options).shape(polynomial)
         if expression.loose_cost > WIDE_SHAPES * current().length:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from skinny.model.limits import check
@@ -49,12 +49,14 @@ class Option:
 @dataclass(frozen=True)
 class Task:
     """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of each
-    output, or none. ``units`` are those in which the errors of the outputs count."""
+    output, or none. ``units`` are those in which the errors of the outputs count. Without limits, an option of more
+    than ``longest`` cycles counts only when no shorter one is proven safe."""
 
     bits: int
     fracs: Sequence[int]
     limits: Mapping[str, float] | None
     units: Mapping[str, float]
+    longest: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,21 @@ class Judge:
 
     def choose(self) -> Choice | None:
         """The choice of fewest cycles, or none."""
+        if self.task.limits is None and self.task.longest:
+            choice = self._of_short_options()._choose()
+            if choice is not None:
+                return choice
+        return self._choose()
+
+    def _of_short_options(self) -> Judge:
+        """A judge of the options that are not longer than they should be."""
+        short = {
+            name: [option for option in options if option.code.cycles <= self.task.longest[name]]
+            for name, options in self.options.items()
+        }
+        return self._with(short, self.task)
+
+    def _choose(self) -> Choice | None:
         fracs = self.sensible()
         limits = {name: self.limit(name, fracs) for name in self.options}
         plans = []
@@ -102,7 +119,10 @@ class Judge:
 
     def with_task(self, task: Task) -> Judge:
         """A judge of the same options for another task."""
-        other = Judge(self.options, task, self._prove)
+        return self._with(self.options, task)
+
+    def _with(self, options: Mapping[str, Sequence[Option]], task: Task) -> Judge:
+        other = Judge(options, task, self._prove)
         other._proofs, other._errors = self._proofs, self._errors
         return other
 
@@ -117,6 +137,16 @@ class Judge:
     def finest(self, option: Option) -> int | None:
         """The largest number of fraction bits with which the option seems to fit the word."""
         return next((frac for frac in self.task.fracs if option.estimate.bits(frac) <= self.task.bits), None)
+
+    def precise(self, name: str) -> list[Option]:
+        """The options that seem to fit the word, the most precise first; the rounding of the inputs counts."""
+        ranked = []
+        for option in self.options[name]:
+            frac = self.finest(option)
+            if frac is not None:
+                error = self.error(name, option, frac) + self.input_error(name, frac)
+                ranked.append((error, option.code.cycles, len(ranked), option))
+        return [option for *_, option in sorted(ranked)]
 
     def proven(self, option: Option, frac: int) -> Proof | None:
         """What was proven of the option, if that was asked."""

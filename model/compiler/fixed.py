@@ -8,7 +8,7 @@ box.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from skinny.model.rings import FixedPoint, Real
 
 from .choose import Choice, Judge, Option, Proof, Task
 from .code import Code, Instruction
-from .drafts import Draft, History, drafts_of
+from .drafts import Draft, History, drafts_of, polish
 from .estimate import Estimate, sample_points
 from .goal import Ends, Goal, Precision
 from .lower import lower
@@ -33,6 +33,8 @@ __all__ = ["Fixed", "Scaling", "Tried", "fit"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
+#: The most precise options of an output, which are made shorter.
+POLISHED = 4
 #: The number of bits when no word is large enough.
 NEVER = 999
 
@@ -172,7 +174,10 @@ def _fit(
     limits = None
     if precision.error is not None:
         limits = {name: float(precision.error - error) for name, error in spent.items()}
-    judge = Judge(options, Task(precision.bits, fracs, limits, units), proof)
+    longest = {name: _longest(found, table.inputs) for name, found in options.items()}
+    judge = Judge(options, Task(precision.bits, fracs, limits, units, longest), proof)
+    for name, found in options.items():
+        found.extend(_polished(judge.precise(name)[:POLISHED], goal))
     choice = judge.choose()
     if choice is None:
         raise refuse(judge, precision, spent)
@@ -186,6 +191,21 @@ def _fit(
         histories=histories,
         tried=_tried(judge, choice),
     )
+
+
+def _longest(options: Sequence[Option], inputs: int) -> int:
+    """The cycles that a precise program may take: a quarter more than the shortest, with one input one more."""
+    shortest = min(option.code.cycles for option in options)
+    return shortest + (max(1, shortest // 4) if inputs > 1 else 1)
+
+
+def _polished(options: Sequence[Option], goal: Goal) -> Iterator[Option]:
+    """Options that are made shorter in the way of the shortest program, which takes long, so few are."""
+    for option in options:
+        draft = option.draft.until(option.code)
+        polish(draft, goal)
+        for code in dict.fromkeys(code for step, code in draft.history if step in ("schedule", "search")):
+            yield Option(draft, code, Estimate(code, option.estimate.points))
 
 
 def _atom_box(table: Table, inputs: Sequence[Ends]) -> tuple[Ends, ...]:

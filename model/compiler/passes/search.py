@@ -33,6 +33,8 @@ MOST_PAIRS = 12_000_000
 WINDOWS = (6, 5)
 #: Pairs compared for one program: a few seconds.
 BUDGET = 400_000_000
+#: The low bits of a hash give way to the place of its state: there are at most 8·MOST_STATES.
+PLACES = (1 << 20) - 1
 #: Pairs compared at once: what stays in a processor's cache.
 BLOCK = 50_000
 
@@ -62,7 +64,7 @@ class Reach:
         self.backwards = backwards
         self.width = len(vector) // 2
         self.mix = np.random.default_rng(1).integers(1, 1 << 62, size=self.width, dtype=np.int64) | 1
-        self.seen = self._hashes(self.layers[0].states)
+        self.seen = self._hashes(self.layers[0].states) & ~PLACES
         self.full = False
 
     def _hashes(self, states: Vectors) -> NDArray[np.int64]:
@@ -87,8 +89,12 @@ class Reach:
         changed = (targets + value[:, None] * sources) % PRIME
         hashes = self._hashes(before) + self.mix[write][:, None] * (changed - targets)
         live = np.flatnonzero(sources)
-        hashes, first = np.unique(hashes.ravel()[live], return_index=True)
-        first = live[first[~np.isin(hashes, self.seen)]]
+        # Sorted with their places in the low bits, equal hashes stand together, the first of them first.
+        places = np.sort((hashes.ravel()[live] & ~PLACES) | live)
+        hashes = places & ~PLACES
+        new = np.append(True, hashes[1:] != hashes[:-1])
+        new &= self.seen[np.searchsorted(self.seen[:-1], hashes)] != hashes
+        first = places[new] & PLACES
         self.full = len(first) > MOST_STATES
         if self.full:
             return
@@ -98,7 +104,7 @@ class Reach:
         states[every, write[move]] = changed.ravel()[first]
         read, write = read[move] + self.width, write[move] + self.width
         states[every, write] = (states[every, write] + small[move] * states[every, read]) % SMALL_PRIME
-        self.seen = np.concatenate([self.seen, self._hashes(states)])
+        self.seen = np.sort(np.concatenate([self.seen, hashes[new]]))
         self.layers.append(Layer(states, move, parent))
 
     def path(self, steps: int, state: int) -> Iterator[int]:
