@@ -26,6 +26,8 @@ GENEROUS = 2
 #: Options of least estimated error that are proven to find the least error there is; when a proof needs more bits than
 #: the estimate, so many fraction bits less are tried.
 LEAST, COARSER = 3, 2
+#: The instructions of options that are proven for that, together.
+EFFORT = 1_000
 #: Options that are tried for an output with one number of fraction bits, and numbers of fraction bits that are tried.
 TRIED, FORMATS = 12, 6
 
@@ -50,7 +52,7 @@ class Option:
 class Task:
     """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of each
     output, or none. ``units`` are those in which the errors of the outputs count. Without limits, an option of more
-    than ``longest`` cycles counts only when no shorter one is proven safe."""
+    than ``longest`` cycles is taken only when no shorter one is proven safe."""
 
     bits: int
     fracs: Sequence[int]
@@ -82,11 +84,12 @@ class Judge:
 
     def choose(self) -> Choice | None:
         """The choice of fewest cycles, or none."""
-        if self.task.limits is None and self.task.longest:
-            choice = self._of_short_options()._choose()
-            if choice is not None:
-                return choice
-        return self._choose()
+        if self.task.limits is not None or not self.task.longest:
+            return self._choose()
+        short = self._of_short_options()
+        least = {name: short.least(name, short.sensible()) for name in self.options}
+        limits = {name: max(limit, least[name]) for name, limit in self._limits(self.sensible()).items()}
+        return short._choose(limits) or short._choose() or self._choose()
 
     def _of_short_options(self) -> Judge:
         """A judge of the options that are not longer than they should be."""
@@ -96,9 +99,14 @@ class Judge:
         }
         return self._with(short, self.task)
 
-    def _choose(self) -> Choice | None:
+    def _limits(self, fracs: Sequence[int]) -> dict[str, float]:
+        """The errors that the outputs may have."""
+        return {name: self.limit(name, fracs) for name in self.options}
+
+    def _choose(self, limits: Mapping[str, float] | None = None) -> Choice | None:
+        """The same, with these limits of the errors if they are given."""
         fracs = self.sensible()
-        limits = {name: self.limit(name, fracs) for name in self.options}
+        limits = limits or self._limits(fracs)
         plans = []
         for frac in fracs:
             found = [self.eligible(name, frac, limit) for name, limit in limits.items()]
@@ -140,7 +148,7 @@ class Judge:
 
     def precise(self, name: str) -> list[Option]:
         """The options that seem to fit the word, the most precise first; the rounding of the inputs counts."""
-        ranked = []
+        ranked: list[tuple[float, int, int, Option]] = []
         for option in self.options[name]:
             frac = self.finest(option)
             if frac is not None:
@@ -202,22 +210,28 @@ class Judge:
                 ranked.append((self.error(name, option, fits[0]), option, fits[: 1 + COARSER]))
         ranked.sort(key=lambda entry: (entry[0], entry[1].code.cycles))
         least = float("inf")
+        effort = 0
         for _, option, tried in ranked[:LEAST]:
+            effort += len(option.code)
+            if effort > max(EFFORT, len(option.code)):
+                break
             for frac in tried:
                 proof = self.proof(name, option, frac)
                 if proof.bits <= self.task.bits:
                     least = min(least, proof.error)
+                if proof.bits <= self.task.bits or proof.error == float("inf"):
                     break
         return least
 
     def eligible(self, name: str, frac: int, limit: float) -> list[Option]:
         """The options that seem to do, the shortest first."""
-        found = [
-            option
-            for option in self.options[name]
+        # Of options that look alike, most of them one code before and after a step, one is enough.
+        found = {
+            (option.code.cycles, self.error(name, option, frac)): option
+            for option in reversed(self.options[name])
             if option.estimate.bits(frac) <= self.task.bits and self.error(name, option, frac) <= limit
-        ]
-        return sorted(found, key=lambda option: (option.code.cycles, self.error(name, option, frac)))
+        }
+        return [found[key] for key in sorted(found)]
 
     def _attempt(self, frac: int, limits: Mapping[str, float]) -> Choice | None:
         """The shortest options that are proven with ``frac`` fraction bits."""

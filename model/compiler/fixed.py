@@ -26,6 +26,7 @@ from .estimate import Estimate, sample_points
 from .goal import Ends, Goal, Precision
 from .lower import lower
 from .normalise import normalise
+from .passes.rescale import exponent
 from .polynomial import Polynomial, Table
 from .refuse import RefusalError, refuse
 
@@ -34,7 +35,7 @@ __all__ = ["Fixed", "Scaling", "Tried", "fit"]
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
 #: The most precise options of an output, which are made shorter.
-POLISHED = 4
+POLISHED = 6
 #: The number of bits when no word is large enough.
 NEVER = 999
 
@@ -71,14 +72,6 @@ class Fixed(NamedTuple):
     errors: dict[str, float]
     histories: dict[str, History]
     tried: list[Tried]
-
-
-def exponent(size: Fraction) -> int:
-    """The least ``e`` with ``size <= 2^e``; zero for a size of zero."""
-    if not size:
-        return 0
-    e = size.numerator.bit_length() - size.denominator.bit_length()
-    return e if size <= Fraction(2) ** e else e + 1
 
 
 def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
@@ -160,7 +153,9 @@ def _fit(
     ends = {name: tuple(end / Fraction(2) ** e for end in precision.box[name]) for name, e in scales.inputs.items()}
     box = tuple((ends[name][0], ends[name][1]) for name in table.names[: table.inputs])
     units = {name: 2.0**e for name, e in scales.outputs.items()}
-    options, histories = _options(outputs, table, polynomials, replace(goal, box=_atom_box(table, box)))
+    options, histories = _options(
+        outputs, table, polynomials, replace(goal, box=_atom_box(table, box), bits=precision.bits)
+    )
 
     def proof(name: str, option: Option, frac: int) -> Proof:
         program = lower({name: option.code}, table, goal.contract, given)
@@ -177,7 +172,8 @@ def _fit(
     longest = {name: _longest(found, table.inputs) for name, found in options.items()}
     judge = Judge(options, Task(precision.bits, fracs, limits, units, longest), proof)
     for name, found in options.items():
-        found.extend(_polished(judge.precise(name)[:POLISHED], goal))
+        rough = [option for option in judge.precise(name) if option.draft.history[-1][0] != "search"]
+        found.extend(_polished(rough[:POLISHED], goal))
     choice = judge.choose()
     if choice is None:
         raise refuse(judge, precision, spent)
