@@ -134,7 +134,6 @@ class _Output:
                 reached = self.change([polynomial.error for polynomial in polynomials])
                 if reached <= self.error:
                     break
-                shares = [w * float(p.error) for w, p in zip(self.weights, polynomials, strict=True)]
             most = max(range(len(shares)), key=shares.__getitem__)
             degrees[most] = self.raised(most, degrees[most] + 1, self.searches[most].nearest(degrees[most]).error)
         return Approximation(

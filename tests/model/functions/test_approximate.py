@@ -149,6 +149,13 @@ def test_the_larger_share_gets_the_higher_degree():
     assert degrees == {"exp(x)": 5, "exp(z)": 3}
 
 
+def test_small_shares_do_not_raise_degrees():
+    """The nearest cubic to the exponential on -1:1 is off by 0.0055, which is 0.000055 of each term here."""
+    box = {"x": (Fraction(-1), Fraction(1)), "z": (Fraction(-1), Fraction(1))}
+    found = approximated("exp(x)*z/100 + exp(z)*x/100", box, "0.00012")
+    assert [part.degree for part in found.parts] == [3, 3]
+
+
 def test_outputs_without_functions_stay():
     outputs = parse_formula("a = x*w; b = exp(x)")
     found = approximate(outputs, {"x": (Fraction(0), Fraction(1))}, Fraction(1, 100))

@@ -47,6 +47,7 @@ def test_floats_and_jets_agree_with_the_formula(text, reference):
         ("log(x - 1)", 1, 3, "log is defined above zero only, and its argument goes from 0 to 2"),
         ("sqrt(x)", -1, 3, "sqrt is defined from zero on only, and its argument goes from -1 to 3"),
         ("1/x", -1, 3, "1/x has a pole at zero, and its argument goes from -1 to 3"),
+        ("1/x", 0, 3, "1/x has a pole at zero, and its argument goes from 0 to 3"),
         ("tan(x)", 1, 2, "tan has a pole at π/2 and so on, and its argument goes from 1 to 2"),
     ],
 )
