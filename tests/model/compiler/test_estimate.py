@@ -100,3 +100,11 @@ def test_sample_points_lie_in_the_box(count):
         seen = {tuple(column) for column in points.T.tolist()}
         assert {tuple(map(float, corner)) for corner in product(*box)} <= seen
     assert np.array_equal(points, sample_points(box))
+
+
+def test_what_is_too_large_for_a_float_needs_more_than_any_word():
+    large, fraction = number(Fraction(10) ** 200), number(C)
+    scalars = [(2, 1, large), (0, 2, large), (2, 0, fraction), (0, 2, fraction)]
+    found = Estimate(Code.of([Instruction(dst, src, 1, scalar) for dst, src, scalar in scalars], START), POINTS)
+    assert found.largest == found.error(3) == np.inf
+    assert found.bits(3) > 1000
