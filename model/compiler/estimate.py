@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import frexp, inf
 
@@ -53,12 +53,14 @@ class Estimate:
     """The ranges of a code and the ways in which errors reach its output, at sample points.
 
     ``largest`` is the largest value that is read, a source, a scalar or the output, and ``given`` the largest input or
-    constant. What is too large for a float is infinite.
+    constant. What is too large for a float is infinite. ``weights`` are the sizes of the named weights among the
+    points, alone or times an input: the word of such a weight holds it times its constant.
     """
 
     @np.errstate(over="ignore", invalid="ignore")
-    def __init__(self, code: Code, points: Floats) -> None:
+    def __init__(self, code: Code, points: Floats, weights: Mapping[int, float] | None = None) -> None:
         self.code, self.points = code, points
+        self.weights = weights or {}
         self.scalars = [_values(scalar, points) for scalar in code.scalars]
         chance = random.Random(0)
         numbers: dict[tuple[int, int], int] = {}
@@ -86,11 +88,20 @@ class Estimate:
                     fractions[dst] += _count(counts[dst], product, sign)
                 sizes.append(_size(source))
         used = {number for _, _, _, number, _, _ in reads}
-        self.largest = max(sizes + [_size(self.scalars[number]) for number in used] + [_size(registers[code.output])])
-        given = [abs(float(c)) for number in used for c in _constants(code.scalars[number])]
-        self.given = max([float(np.abs(points).max(initial=0.0)), *given])
+        sizes += [_size(self.scalars[number]) for number in used]
+        self.largest = max([*sizes, _size(registers[code.output])])
+        inputs = [u for u in range(len(points)) if u not in self.weights]
+        given = [size for number in used for size in self._given(code.scalars[number])]
+        self.given = max([float(np.abs(points[inputs]).max(initial=0.0)), *given])
         self._trace_back(reads)
         self._errors: dict[int, float] = {}
+
+    def _given(self, scalar: Affine) -> Iterator[float]:
+        """The sizes of the constants of a scalar, which are words; named weights are inside them."""
+        if not (is_simple(scalar) and scalar.terms):
+            yield abs(float(scalar.bias))
+            for u, c in scalar.terms:
+                yield abs(float(c)) * self.weights.get(u, 1.0)
 
     def _trace_back(self, reads: list[tuple[int, int, int, int, Floats, int]]) -> None:
         """Find how the rounding of each product, and a change of each scalar, reaches the output."""
@@ -193,12 +204,6 @@ def _values(scalar: Affine, points: Floats) -> Floats:
     for u, c in scalar.terms:
         out += float(c) * points[u]
     return out
-
-
-def _constants(scalar: Affine) -> list[Fraction]:
-    if is_simple(scalar):
-        return [] if scalar.terms else [Fraction(scalar.bias)]
-    return [Fraction(c) for _, c in scalar.terms] + ([Fraction(scalar.bias)] if scalar.bias else [])
 
 
 def _rounded(values: Floats, frac: int) -> Floats:
