@@ -6,6 +6,8 @@ from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig, index_bits
 from skinny.model.parallel.segments import Lane
 
+from .argmax import Argmax
+from .argmax_copy import ArgmaxCopy
 from .datapath import Datapath
 from .decoder import Decoder
 from .guard import Guard
@@ -130,9 +132,18 @@ class Core(Machine):
             datapath.x.eq(inputs.x),
             datapath.weight.eq(store.weight),
             datapath.start.eq(store.start),
-            results.push.eq(datapath.push),
-            results.word.eq(datapath.result),
         ]
+        if config.argmax:
+            m.submodules.argmax = argmax = Argmax(config, self.target)
+            m.d.comb += [
+                argmax.sender.eq(datapath.sender),
+                argmax.push.eq(datapath.push),
+                argmax.word.eq(datapath.result),
+                results.push.eq(argmax.push_o),
+                results.word.eq(argmax.word_o),
+            ]
+        else:
+            m.d.comb += [results.push.eq(datapath.push), results.word.eq(datapath.result)]
 
         # Instructions are in stage f1 or later. This is a register, because a gate of so many inputs would be slow on
         # the way to the write ports.
@@ -146,6 +157,19 @@ class Core(Machine):
         mismatch = Signal()
         if config.guard:
             m.submodules.guard = guard = Guard(config, self.image, self.rom)
+            if config.argmax:
+                m.submodules.argmax_copy = copy = ArgmaxCopy(config, self.target)
+                m.d.comb += [
+                    copy.live.eq(f1_tag.live),
+                    copy.sender.emit.eq(decoder.control.emit),
+                    copy.sender.last.eq(decoder.control.last),
+                    copy.sender.sending.eq(decoder.control.route),
+                    copy.push.eq(datapath.push),
+                    copy.word.eq(datapath.result),
+                    copy.push_o.eq(argmax.push_o),
+                    copy.word_o.eq(argmax.word_o),
+                    guard.argmax.eq(copy.mismatch),
+                ]
             m.d.comb += [
                 guard.accept.eq(self.i.valid & self.i.ready),
                 guard.last.eq(self.i.p.last),
