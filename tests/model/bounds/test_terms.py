@@ -142,7 +142,7 @@ def written_at(program, ring, raw, place):
     """What instruction ``place`` writes, for a batch of inputs."""
     state = [np.full(len(raw), value << ring.frac) for value in program.start]
     half = 1 << ring.frac - 1
-    columns = (column[: place + 1].tolist() for column in program.code.arrays())
+    columns = (column[: place + 1].tolist() for column in program.code.arrays()[:4])
     for dst, src, sign, form in zip(*columns, strict=True):
         state[dst] = state[dst] + sign * ((raw[:, program.forms[form].u] * state[src] + half) >> ring.frac)
     return state[dst]
