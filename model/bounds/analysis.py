@@ -43,7 +43,7 @@ from .nodes import Nodes
 from .recurring import recurring_states
 from .registers import MANY_ZEROS, Product, Register
 from .scalars import Scalars
-from .structure import follow
+from .structure import MOST_STRUCTURE_WORK, follow
 from .terms import Factor as TermFactor
 from .terms import Terms
 
@@ -63,8 +63,12 @@ _MOST_EVALUATED, _MOST_EDGES = 30_000, 2_000_000
 _MOST_FOLLOWED = 400
 #: The structure has some twenty polynomials for each value: beyond so many terms of values it would give up.
 _MOST_STRUCTURED = 250_000
-#: Terms of products that are added in all, which takes some five seconds.
-_MOST_WORK = 4_000_000
+#: Terms of products that are added in all, which takes some five seconds; an instruction takes as long as so many.
+_MOST_WORK, _STEP_WORK = 4_000_000, 20
+#: Work of each analysis, as it counts it, that takes about a second: at nodes, with terms, with enclosures, and with
+#: the structure. The last two are not begun when they might end after ``_MOST_SECONDS``, counted so, not by the clock.
+_NODES_SECOND, _TERMS_SECOND, _RUN_SECOND, _STRUCTURE_SECOND = 10**8, 2_000_000, 800_000, 10**6
+_MOST_SECONDS = 18.0
 #: Products that are remembered from one state that recurs to the next.
 _KEPT_PRODUCTS = 10_000
 #: When the error of an output exceeds so many steps for each instruction, forgetting may be the cause: the structure is
@@ -122,8 +126,10 @@ class Analysis:
         self.low = np.full(len(program), -np.inf)
         self.high = np.full(len(program), np.inf)
         self.errors = {output.name: float("inf") for output in program.outputs}
-        #: Whether the values have so many terms that the structure need not be asked.
+        #: Whether the structure need not be asked: it has been, or the values have too many terms.
         self.crowded = False
+        #: The seconds that the work so far takes, as it is counted.
+        self.spent = 0.0
         if program.pure:
             self._bound_pure()
         else:
@@ -132,12 +138,14 @@ class Analysis:
     def _bound_pure(self) -> None:
         """Bound a program that only adds, with scalars that read no registers."""
         if not self._evaluate():
-            known = self.low.copy(), self.high.copy(), self.errors
-            self._run()
-            self._intersect(*known)
+            steps = _STEP_WORK * len(self.program)
+            if self.spent + (_MOST_WORK + steps) / _RUN_SECOND <= _MOST_SECONDS:
+                known = self.low.copy(), self.high.copy(), self.errors
+                self._run()
+                self._intersect(*known)
             plausible = _PLAUSIBLE * len(self.program) * float(self.unit)
             implausible = not max(self.errors.values(), default=0.0) < plausible
-            if implausible and self.algebra.collapses and not self.crowded:
+            if implausible and self.algebra.collapses:
                 self._narrow()
         scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
         fits = (self.low > -_HOPELESS) & (self.high < _HOPELESS)
@@ -187,15 +195,17 @@ class Analysis:
         if not settled:
             term_factors = [TermFactor(scalar.rational, scalar.size, scalar.change_size) for scalar in scalars]
             terms = Terms(graph, term_factors, self.scalars.inputs, half_step)
-            self.crowded = not terms.known and terms.work >= _MOST_STRUCTURED
+            self.crowded = terms.work >= _MOST_STRUCTURED
+            self.spent += terms.monomials.work / _TERMS_SECOND
             if nodes.known and terms.known:
                 nodes.error_sizes = list(map(min, nodes.error_sizes, terms.errors))
         if nodes.known:
             self._take(graph, nodes.range, nodes.error)
+        self.spent += nodes.later / _NODES_SECOND
         if terms is not None and terms.known:
             self._take(graph, terms.range, terms.errors.__getitem__)
             largest = max(max(map(abs, terms.range(node))) for node in wanted)
-            if not largest < 2.0 ** (MOST_BITS - 1 - self.frac) and terms.work < _MOST_STRUCTURED:
+            if not largest < 2.0 ** (MOST_BITS - 1 - self.frac):
                 self._narrow()
             return len(self.program) > _MOST_FOLLOWED
         return settled and all(nodes.sought[node] for node in graph.sent)
@@ -240,16 +250,24 @@ class Analysis:
             low[t], high[t] = target.range()
             if not max(-low[t], high[t]) < _HOPELESS or work > _MOST_WORK:
                 low[t:], high[t:] = -np.inf, np.inf
-                return
-        while done < len(outputs):
-            registers = self._send(registers, done)
-            done += 1
+                break
+        else:
+            while done < len(outputs):
+                registers = self._send(registers, done)
+                done += 1
+        self.spent += (work + _STEP_WORK * len(self.program)) / _RUN_SECOND
 
     def _narrow(self) -> None:
-        """Take the bounds of the structure where they are tighter than those of this analysis, which had to forget."""
+        """Take the bounds of the structure where they are tighter than those of this analysis, which had to forget;
+        nothing when they were taken before, or would be too much work."""
+        if self.crowded or self.spent + MOST_STRUCTURE_WORK / _STRUCTURE_SECOND > _MOST_SECONDS:
+            return
+        self.crowded = True
         factors = [self.scalars.factor(number) for number in range(len(self.program.forms))]
         start = [value * self.unit for value in self.start]
-        self._intersect(*follow(self.program, factors, start, self.algebra))
+        found = follow(self.program, factors, start, self.algebra)
+        self.spent += found.work / _STRUCTURE_SECOND
+        self._intersect(found.low, found.high, found.errors)
 
     def _intersect(self, low: NDArray[np.float64], high: NDArray[np.float64], errors: dict[str, float]) -> None:
         """Take these bounds where they are tighter."""

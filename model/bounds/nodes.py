@@ -47,6 +47,8 @@ Floats = NDArray[np.float64]
 _FIRST_WORK, _LATER_WORK = 2_000_000, 4_000_000
 #: The same for whole numbers, which are some fifty times slower than floats.
 _WHOLE_WORK, _WHOLE_COST = 5_000_000, 20
+#: What the derivatives of one node cost, apart from the points at which they are evaluated, for each node of the graph.
+_CALL_WORK = 2_000
 #: Work on the errors of all outputs and ranges together, after which no error is sought.
 _MOST_WORK = 400_000_000
 #: Points for each degree of an input in the first sweep, if the work allows: the more, the tighter the ranges.
@@ -270,6 +272,7 @@ class Nodes(Measures):
             derivatives = _Derivatives(self, target)
         except OverflowError:
             return self.error_sizes[target]
+        self.later += _CALL_WORK * derivatives.count
         pieces = self._pieces(derivatives.degrees, derivatives.count, coarse=enough > 0)
         if pieces is None:
             return self.error_sizes[target]

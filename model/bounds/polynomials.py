@@ -17,6 +17,8 @@ __all__ = ["ONE", "Monomials", "Polynomial"]
 
 #: Ranges of monomials are whole numbers of steps of 2^-_RANGE_BITS.
 _RANGE_BITS = 40
+#: A sum of polynomials takes as long as so many of its terms before the first one is added.
+_CALL_WORK = 3
 
 
 class Polynomial:
@@ -70,7 +72,7 @@ def _quotient(steps: int, shift: int) -> float:
 
 class Monomials:
     """The monomials of one analysis by key, the sum of the random numbers of their variables (zero: the monomial one),
-    with their ranges. ``work`` counts the terms that were added, more for long coefficients.
+    with their ranges. ``work`` counts the sums and the terms that were added, more for long coefficients.
 
     Two monomials are taken for one with a probability below number² / 2^120."""
 
@@ -125,7 +127,7 @@ class Monomials:
                     low += new * most
                     high += new * least
         out.low, out.high = low, high
-        self.work += len(a.terms) * len(b.terms) * (1 + (out.shift >> 10))
+        self.work += (_CALL_WORK + len(a.terms) * len(b.terms)) * (1 + (out.shift >> 10))
 
     def _multiplied(self, key: int, other: int) -> tuple[int, int]:
         """The range of a product of two monomials that is not known yet."""

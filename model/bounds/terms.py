@@ -34,10 +34,12 @@ from .structure import dyadic
 
 __all__ = ["Factor", "Terms"]
 
-#: Terms that are added for the values and for the errors; a million takes about half a second. An eighth of the former
-#: may be spent ahead of the share of the nodes that are done.
-_VALUE_WORK, _ERROR_WORK = 14_000_000, 12_000_000
+#: Terms that are added for the values, and for values and errors together; a million takes about half a second. An
+#: eighth of the former may be spent ahead of the share of the nodes that are done.
+_VALUE_WORK, _WORK = 14_000_000, 20_000_000
 _AHEAD = 1 / 8
+#: So many nodes that a sweep has reached, and not left yet, count as one term whenever their errors are summed up.
+_PENDING_WORK = 16
 #: No sweep is made for an error below this part of the largest value.
 _MINOR = 1 / 256
 #: Values beyond this fit no word.
@@ -164,7 +166,7 @@ class Terms:
                     last[self.made[part][0][0]] = number
         wanted = {number for number in (*self.graph.read, *sent) if number > ZERO}
         lives = {number: max(1, last[number] - number) ** _LIFE_POWER for number in wanted}
-        left, spent = sum(lives.values()), self.monomials.work
+        left, reserve = sum(lives.values()), max(0, _WORK - self.work) / (3 * max(1, len(sent)))
         minor = _MINOR * max((max(-self.low[number], self.high[number]) for number in wanted), default=0.0)
         #: What each product adds to the error of its source, and what the others add to those of their parts: nothing.
         self.own = [0.0] * len(nodes)
@@ -179,9 +181,8 @@ class Terms:
             self.errors[number] = error * (1 + 4 * len(self.made[number]) * UNIT)
             left -= lives.get(number, 0.0)
             if number in sent or (number in wanted and not error <= minor):
-                share = (_ERROR_WORK - self.monomials.work + spent) * lives[number] / (left + lives[number])
-                reserve = _ERROR_WORK / (3 * len(sent)) if number in sent else 0.0
-                self.errors[number] = self._swept(number, max(share, 0.0) + reserve)
+                share = (_WORK - self.monomials.work) * lives[number] / (left + lives[number])
+                self.errors[number] = self._swept(number, max(share, 0.0) + (reserve if number in sent else 0.0))
 
     def _swept(self, target: int, most: float) -> float:
         """The error of node ``target`` by a sweep of at most ``most`` work, or what is known if that is less."""
@@ -205,6 +206,7 @@ class Terms:
                     self.monomials.add(pending[part], derivative, factor, count)
                     parts[part] = _times(pending[part].size(), self.errors[part])
             best = min(best, (total + sum(parts.values())) * (1 + len(self.made) * UNIT))
+            self.monomials.work += len(parts) // _PENDING_WORK
         return best
 
 

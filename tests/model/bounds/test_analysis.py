@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from skinny.model.bounds import analysis
+from skinny.model.bounds import analysis, structure, terms
 from skinny.model.bounds.bounds import bound
 from skinny.model.program.forms import Input
 from skinny.model.rings import FixedPoint
@@ -57,3 +57,62 @@ def test_too_much_work_is_given_up(reference, monkeypatch):
     assert np.isinf(found.errors["y"])
     assert np.isinf(found.high[-1])
     assert not found.safe
+
+
+def horner_program(reference, count):
+    """``b + a·(…)`` of ``count`` steps, each with variables of its own."""
+    node = ("leaf", 0)
+    for n in range(count):
+        node = ("sum", ("leaf", 2 * n + 1), ("product", ("leaf", 2 * n + 2), node))
+    inputs = range(2 * count + 1)
+    return reference.program_of(
+        reference.word(node, "C", 1, 0, 2), [f"x{u}" for u in inputs], [], [Input(u) for u in inputs]
+    )
+
+
+def limited(monkeypatch, part):
+    """All limits that are worth seconds, made smaller."""
+    for module, name in (
+        (terms, "_VALUE_WORK"),
+        (terms, "_WORK"),
+        (structure, "_WORK"),
+        (analysis, "MOST_STRUCTURE_WORK"),
+        (analysis, "_MOST_WORK"),
+        (analysis, "_MOST_STRUCTURED"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name) // part)
+    monkeypatch.setattr(analysis, "_MOST_SECONDS", analysis._MOST_SECONDS / part)
+
+
+def test_the_work_of_all_analyses_together_is_limited(reference, monkeypatch):
+    """Eighteen seconds as the work is counted, here a fiftieth of them, though each analysis may ask for more."""
+    program = horner_program(reference, 12)
+    limited(monkeypatch, 50)
+    found = analysis.Analysis(program, FixedPoint(32, 30), [(-1, 1)] * len(program.inputs))
+    assert found.first_overflow(32) is not None
+    assert 5 / 50 < found.spent <= 19 / 50
+
+
+def test_what_was_spent_leaves_less_for_what_follows(reference, monkeypatch):
+    """Neither the enclosures nor the structure are begun when they might take too long; what is known is kept."""
+    begun = []
+    monkeypatch.setattr(analysis.Analysis, "_run", lambda self: begun.append("run"))
+    monkeypatch.setattr(analysis, "follow", lambda *_: begun.append("structure"))
+    monkeypatch.setattr(analysis, "_MOST_EVALUATED", -1)
+    monkeypatch.setattr(analysis, "_MOST_SECONDS", 4.0)
+    program = reference.program_of([(0, 1, 1, 0)], "x", [], [Input(0)])
+    found = analysis.Analysis(program, FixedPoint(16, 8), [(-1, 1)])
+    found._narrow()
+    assert begun == []
+    assert found.errors == {"y": np.inf}
+    assert found.first_overflow(16).output == "y"
+
+
+def test_long_programs_are_not_begun(reference, monkeypatch):
+    """Half a million instructions take twelve seconds; of more nothing is said, at once."""
+    monkeypatch.setattr(analysis, "_MOST_EVALUATED", -1)
+    monkeypatch.setattr(analysis, "_MOST_SECONDS", 5 + 20 * 100 / 800_000)
+    rings = FixedPoint(16, 8), [(-1, 1)]
+    for length, safe in ((100, True), (101, False)):
+        program = reference.program_of([(0, 1, (-1) ** t, 0) for t in range(length)], "x", [], [Input(0)])
+        assert (analysis.Analysis(program, *rings).first_overflow(16) is None) == safe

@@ -36,7 +36,7 @@ def product_program(count, contract):
 def test_never_exceeded_by_any_program(reference, monkeypatch, seed, work):
     """With sweeps to the end, and with sweeps that must stop early."""
     only_terms(monkeypatch)
-    monkeypatch.setattr(terms, "_ERROR_WORK", work)
+    monkeypatch.setattr(terms, "_WORK", work)
     rng = random.Random(seed)
     program, frac = reference.random_program(rng, rng.randint(1, 20)), rng.randint(0, 8)
     ends = [sorted(Fraction(rng.randint(-12, 12), 8) for _ in range(2)) for _ in program.inputs]
@@ -113,7 +113,7 @@ def test_what_is_uncomputed_costs_nothing(reference, monkeypatch):
 def test_ranges_of_a_deep_product_are_within_a_bit_of_what_runs_reach(reference, monkeypatch, contract, ends):
     """The clean product of 64 was bounded by 919, where 49 would do."""
     only_terms(monkeypatch)
-    monkeypatch.setattr(terms, "_ERROR_WORK", 6_000_000)
+    monkeypatch.setattr(terms, "_WORK", 6_000_000)
     program, ring = product_program(64, contract), FixedPoint(32, 12)
     found = bound(program, ring, [ends] * 64)
     assert found.safe
@@ -167,7 +167,7 @@ def test_work_stays_within_its_limits(monkeypatch):
         seen.append((self.work, self.monomials.work - self.work))
 
     monkeypatch.setattr(terms.Terms, "_seek", observed)
-    monkeypatch.setattr(terms, "_ERROR_WORK", 60_000)
+    monkeypatch.setattr(terms, "_WORK", 60_000)
     program, box = product_program(64, "in-place"), [(-1, 1)] * 64
     assert bound(program, FixedPoint(32, 12), box).safe
     (values, errors), *more = seen
