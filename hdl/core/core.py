@@ -6,6 +6,7 @@ from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig, index_bits
 from skinny.model.parallel.segments import Lane
 
+from .argmax import Argmax
 from .datapath import Datapath
 from .decoder import Decoder
 from .guard import Guard
@@ -130,9 +131,21 @@ class Core(Machine):
             datapath.x.eq(inputs.x),
             datapath.weight.eq(store.weight),
             datapath.start.eq(store.start),
-            results.push.eq(datapath.push),
-            results.word.eq(datapath.result),
         ]
+        if config.argmax:
+            m.submodules.argmax = argmax = Argmax(config, self.target)
+            m.d.comb += [
+                argmax.early.eq(datapath.early),
+                argmax.sender.eq(datapath.sender),
+                argmax.push.eq(datapath.push),
+                argmax.word.eq(datapath.result),
+                argmax.compare.eq(datapath.compare),
+                argmax.decide.eq(datapath.decide),
+                results.push.eq(argmax.push_o),
+                results.word.eq(argmax.word_o),
+            ]
+        else:
+            m.d.comb += [results.push.eq(datapath.push), results.word.eq(datapath.result)]
 
         # Instructions are in stage f1 or later. This is a register, because a gate of so many inputs would be slow on
         # the way to the write ports.

@@ -141,6 +141,9 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
             "inputs": list(image.program.inputs),
             "vector_words": image.vector,
             "outputs": list(image.outputs),
+            "argmax": bool(image.program.argmax),
+            "linear": image.program.linear,
+            "reversible": image.program.reversible,
             "self_check": image.self_check,
             "words": sum(map(len, image.lanes)),
         },
@@ -173,7 +176,9 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
             {"name": name, "scale": scale, "box": side and [str(value) for value in side]}
             for name, scale, side in zip(program.inputs, program.input_scales, box, strict=True)
         ],
-        "outputs": [
+        "outputs": [{"name": program.argmax, "meaning": "the number of the largest output"}]
+        if program.argmax
+        else [
             {"name": output.name, "scale": output.scale, "approximation": str(output.approximation)}
             for output in program.outputs
         ],

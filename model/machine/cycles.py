@@ -15,7 +15,7 @@ from skinny.model.errors import InputError
 from skinny.model.rings import Array, Boolean
 
 from .image import NO_WAITS, MachineImage, Waits
-from .isa import APPLIES, ATTENDS, CoreConfig, Op, Words
+from .isa import APPLIES, ATTENDS, CoreConfig, Op, Sending, Words
 
 if TYPE_CHECKING:
     from .assemble import Image
@@ -70,10 +70,15 @@ def retire_delay(config: CoreConfig) -> int:
     return FETCH + config.threads - 1
 
 
+def fifo_delay(config: CoreConfig) -> int:
+    """From retirement to a valid word at ``o``: argmax holds words for a cycle."""
+    return FIFO_DELAY + bool(config.argmax)
+
+
 def overhead(config: CoreConfig) -> int:
     """The constant of ``l·T + constant``: cycles from the acceptance of the last input word of a batch to the last
     result at ``o``, when the core was empty and the program ends with its last output."""
-    return ACCEPT_TO_START - 1 + retire_delay(config) + FIFO_DELAY
+    return ACCEPT_TO_START - 1 + retire_delay(config) + fifo_delay(config)
 
 
 def start_cycle(image: Image, accepted: int, before: int | None = None, taken: int | None = None) -> int:
@@ -95,10 +100,12 @@ def batch_sizes(vectors: int, threads: int) -> list[int]:
 
 class Execution(NamedTuple):
     """What every word computes for every vector: arrays of shape ``(words, vectors)``. ``values`` are hardware words,
-    ``faults`` tells where the word is malformed or a check fails."""
+    ``faults`` tells where the word is malformed or a check fails. ``sent`` are the words that go to the result FIFO,
+    where one does: the values, but for an argmax the number of the largest."""
 
     values: Words
     faults: NDArray[np.bool_]
+    sent: Words
 
 
 def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
@@ -122,14 +129,24 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     values = np.broadcast_to(zero, (len(image), count)).copy()
     malformed = config.malformed(image.words)
     faults = np.repeat(malformed[:, None], count, axis=1)
-    columns = [column.tolist() for column in config.decode(image.words).values()]
+    fields = config.decode(image.words)
+    relu = fields.pop("relu", np.zeros(len(image), dtype=np.int64)).tolist()
+    columns = [column.tolist() for column in fields.values()]
     for p, (op, neg, flag, dst, src, u, k) in enumerate(zip(*columns, strict=True)):
         if malformed[p]:
             continue
         add = ring.sub if neg else ring.add
         if op in APPLIES:
-            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if flag else s
-            registers[dst] = values[p] = add(registers[dst], ring.mul(scalar, registers[src]))
+            empty = flag and not config.assign
+            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if empty else s
+            product = ring.mul(scalar, registers[src])
+            if dst == config.width:
+                s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
+                continue
+            values[p] = add(zero if flag and config.assign else registers[dst], product)
+            if flag and relu[p]:
+                ring.relu(values[p])
+            registers[dst] = values[p]
         elif op in ATTENDS:
             product = ring.mul(w[k], x[u]) if op == Op.ATTEND else w[k]
             s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
@@ -139,7 +156,22 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
                 registers[...] = start
         elif op == Op.CHECK:
             faults[p] = (hardware_words(config, registers) != image.start[:, None]).any(axis=0)
-    return Execution(hardware_words(config, values), faults)
+    words = hardware_words(config, values)
+    return Execution(words, faults, _decided(image, words) if config.argmax else words)
+
+
+def _decided(image: Image, values: Words) -> Words:
+    """The words that are sent, when those that a run compares are numbered and the number of the largest is sent."""
+    config, out = image.config, values.copy()
+    fields = config.decode(image.words)
+    numbers = (values << np.uint64(64 - config.bits)).view(np.int64)  # the order of signed words
+    compared: list[Array] = []
+    for p in np.flatnonzero((fields["op"] == Op.EMIT) & (fields["src"] & Sending.COMPARE == Sending.COMPARE)).tolist():
+        compared.append(numbers[p])
+        if fields["src"][p] & Sending.DECIDE == Sending.DECIDE:
+            first = compared[0] > 0 if len(compared) == 1 else np.argmax(compared, axis=0)
+            out[p] = np.asarray(first).astype(np.uint64)
+    return out
 
 
 def packed_words(config: CoreConfig, words: Words) -> Array:
@@ -207,7 +239,7 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     e, v = np.unravel_index(np.argsort(cycle, axis=None, kind="stable"), cycle.shape)
     p = emits[e]
     last = (fields["neg"][p] == 1) & final[v]
-    return Results(cycle[e, v], vector[v], p, execution.values[p, v], last, stained[p, v])
+    return Results(cycle[e, v], vector[v], p, execution.sent[p, v], last, stained[p, v])
 
 
 def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycles, Cycles]:
@@ -333,7 +365,7 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
         ports.idle.append(start + ports.turns + retire_delay(config))
         for p in emits:
             for thread in range(size):
-                ports.send(start + p * config.threads + thread + retire_delay(config) + FIFO_DELAY)
+                ports.send(start + p * config.threads + thread + retire_delay(config) + fifo_delay(config))
         ports.ends.append(ports.taken[-1] if ports.taken else 0)
     return ports.timetable()
 

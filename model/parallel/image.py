@@ -39,6 +39,10 @@ class ImageOptions:
     attention: bool | None = None
     check: bool | None = None
     guard: bool | None = None
+    assign: bool | None = None
+    sums: bool | None = None
+    relu: bool | None = None
+    argmax: int | None = None
 
     @classmethod
     def of_core(cls, config: CoreConfig) -> ImageOptions:

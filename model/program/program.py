@@ -272,7 +272,7 @@ class Program:
     def reversible_break(self) -> Break | None:
         """The first instruction that no instruction undoes; None if there is none. Assigns with which the program, or
         what follows a restart, begins count as its start."""
-        return reversible_break(self.code, self._restarts())
+        return reversible_break(self.code, self.restarts())
 
     @property
     def linear(self) -> bool:
@@ -305,7 +305,7 @@ class Program:
         if found:
             raise InputError(f"{who} a program that only adds, without sums of registers, but {min(found)}")
 
-    def _restarts(self) -> list[int]:
+    def restarts(self) -> list[int]:
         """The positions at which the registers get the start vector, that of the beginning included."""
         return [0, *(output.at for output in self.outputs if output.restart)]
 
@@ -373,7 +373,7 @@ class Program:
         cost = np.ones(len(self), dtype=np.int64)
         glued = np.zeros(len(self) + 1, dtype=bool)
         accumulator = Accumulator()
-        restarts = set(self._restarts())
+        restarts = set(self.restarts())
         for position, (number, dst) in enumerate(zip(self.code.form.tolist(), self.code.dst.tolist(), strict=True)):
             if position in restarts:
                 accumulator.restart()

@@ -9,7 +9,7 @@ import numpy as np
 from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import CoreConfig, Words
 from skinny.model.program.forms import Form, Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import FixedPoint
 
 from .stimulus import random_elements
@@ -27,7 +27,8 @@ def random_program(
     restart: bool = True,
 ) -> Program:
     """A program of ``length`` instructions for a core of ``config``; its weights are spread over the whole ring.
-    Linear forms are used where the core has an attention unit."""
+    Linear forms are used where the core has an attention unit, and likewise assigns, sums of registers, relu and
+    argmax."""
     ring = config.ring
     inputs, count = min(inputs, config.inputs), min(8, config.weights)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
@@ -36,20 +37,42 @@ def random_program(
     for terms in (0, 1, 2, 2, 3) if config.attention else ():
         pairs = tuple((int(rng.integers(count)), int(rng.integers(inputs))) for _ in range(terms))
         forms.append(Linear(pairs, int(rng.integers(count)) if rng.random() < 0.5 else None))
+    if config.sums:
+        forms += [form for form in forms if isinstance(form, Linear)]
+        for at in range(len(forms) - 5, len(forms)):
+            forms[at] = _with_registers(rng, forms[at], config.width, inputs, count)
     dst = rng.integers(0, config.width, length)
     src = (dst + rng.integers(1, config.width, length)) % config.width
     places = sorted([*rng.integers(0, length + 1, outputs - 1).tolist(), length])
+    sign, form = rng.choice([-1, 1], length), rng.integers(0, len(forms), length)
+    mode = np.zeros(length, dtype=np.uint8)
+    if config.assign:
+        mode = rng.choice(np.array([Mode.ADD, Mode.ASSIGN, Mode.RELU][: 2 + config.relu], dtype=np.uint8), length)
+        src = np.where((mode != Mode.ADD) & (rng.random(length) < 0.2), dst, src)
+    for at, (target, number) in enumerate(zip(dst.tolist(), form.tolist(), strict=True)):
+        found = forms[number]
+        if mode[at] == Mode.ADD and isinstance(found, Linear) and target in found.registers:
+            form[at] = 0  # an add must not read what it writes
     return Program(
         width=config.width,
         inputs=tuple(f"x{u}" for u in range(inputs)),
         weights=weights,
         forms=tuple(forms),
-        code=Columns.of(dst, src, rng.choice([-1, 1], length), rng.integers(0, len(forms), length)),
+        code=Columns.of(dst, src, sign, form, mode),
         outputs=tuple(
             Output(f"y{n}", int(rng.integers(config.width)), at, restart and bool(rng.random() < 0.3))
             for n, at in enumerate(places)
         ),
+        argmax="number" if config.argmax else "",
     )
+
+
+def _with_registers(rng: np.random.Generator, form: Form, width: int, inputs: int, weights: int) -> Linear:
+    """A linear form with one to three terms with registers more."""
+    assert isinstance(form, Linear)
+    factors: list[Input | Weight] = [*map(Input, range(inputs)), *map(Weight, range(weights))]
+    terms = [(factors[int(rng.integers(len(factors)))], int(rng.integers(width))) for _ in range(rng.integers(1, 4))]
+    return form._replace(sums=tuple(terms))
 
 
 def random_vectors(rng: np.random.Generator, image: MachineImage, count: int) -> Words:

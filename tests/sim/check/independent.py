@@ -44,12 +44,15 @@ class Model:
     ``out`` are the output pins of the present cycle; :meth:`step` takes the input pins of the same cycle.
     """
 
-    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check):
+    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units=""):
         self.bits, self.elements, self.add, self.subtract, self.multiply = arithmetic(*ring)
         self.width, self.threads, self.depth, self.inputs = width, threads, depth, inputs
         self.attention, self.check = attention, check
-        register = bits(width)
-        self.fields = (3, 1, 1, register, register, bits(inputs), bits(weights))
+        self.assign, self.sums, self.relu, self.argmax = (
+            name in units for name in ("assign", "sums", "relu", "argmax")
+        )
+        register = bits(width + 1) if self.sums else bits(width)
+        self.fields = (3, 1, 1, int(self.relu), register, bits(width), bits(inputs), bits(weights))
         self.memories = ([None] * depth, [None] * weights, [None] * width, [None] * 3)
         self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
         self.data_bits = (sum(self.fields), self.bits, self.bits)
@@ -80,18 +83,20 @@ class Model:
         for size in self.fields:
             fields.append(word & (1 << size) - 1)
             word >>= size
-        op, neg, flag, dst, src, u, k = fields
+        op, neg, flag, relu, dst, src, u, k = fields
         apply = op in (APPLY_X, APPLY_W, APPLY_S)
+        sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.width
+        assigns = self.assign and apply and flag
         malformed = (
             op == 0
             or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
             or (op == CHECK and not self.check)
-            or (dst >= self.width and (apply or op == EMIT))
-            or (apply and (src >= self.width or src == dst))
+            or (dst >= self.width and (apply or op == EMIT) and not sums)
+            or (apply and (src >= self.width or (src == dst and not assigns)))
             or (op in (APPLY_X, ATTEND) and u >= self.inputs)
             or (op in (APPLY_W, ATTEND, BIAS) and k >= len(self.memories[WEIGHTS]))
         )
-        return op, neg, flag, dst, src, u, k, malformed
+        return op, neg, flag, relu, dst, src, u, k, malformed
 
     def write(self, space, address, data):
         """A write at the load port."""
@@ -108,7 +113,8 @@ class Model:
         _, weights, start, settings = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         registers, total, met = list(start), 0, 0
-        for op, neg, flag, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
+        compared = []
+        for op, neg, flag, relu, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
             value = fault = 0
             if malformed:
                 fault = met = 1
@@ -118,9 +124,17 @@ class Model:
                 elif op == APPLY_W:
                     scalar = weights[k]
                 else:
-                    scalar = 0 if flag else total
-                value = (subtract if neg else add)(registers[dst], multiply(scalar, registers[src]))
-                registers[dst] = value
+                    scalar = 0 if flag and not self.assign else total
+                product = multiply(scalar, registers[src])
+                if dst == self.width:
+                    value = total = (subtract if neg else add)(0 if flag else total, product)
+                elif flag and self.assign:
+                    value = (subtract if neg else add)(0, product)
+                    if relu and value >> self.bits - 1:
+                        value = 0
+                    registers[dst] = value
+                else:
+                    value = registers[dst] = (subtract if neg else add)(registers[dst], product)
             elif op <= BIAS:
                 term = multiply(weights[k], vector[u]) if op == ATTEND else weights[k]
                 value = total = (subtract if neg else add)(0 if flag else total, term)
@@ -130,7 +144,13 @@ class Model:
                     registers = list(start)
             elif registers != start:
                 fault = met = 1
-            yield op, self.width if self.attention and op in (ATTEND, BIAS) else dst, value, fault, op == EMIT, neg, met
+            sent = value if op == EMIT else None
+            if op == EMIT and self.argmax and src & 1:
+                compared.append((value ^ 1 << self.bits - 1) - (1 << self.bits - 1))
+                sent = None
+                if src & 2:
+                    sent = compared.index(max(compared)) if len(compared) > 1 else int(compared[0] > 0)
+            yield op, self.width if self.attention and op in (ATTEND, BIAS) else dst, value, fault, sent, neg, met
 
     def start(self, now):
         """Issue the first instruction of a batch in cycle ``now``."""
@@ -139,8 +159,8 @@ class Model:
         cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
         for thread, vector in enumerate(vectors):
             at = now + thread + threads + 4
-            for pc, (op, dst, value, fault, sends, neg, met) in enumerate(self.run(vector)):
-                word = (1, value, int(neg and thread == len(vectors) - 1), met) if sends else None
+            for pc, (op, dst, value, fault, sent, neg, met) in enumerate(self.run(vector)):
+                word = None if sent is None else (1, sent, int(neg and thread == len(vectors) - 1), met)
                 self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads
         self.ends.append(None)
@@ -179,7 +199,7 @@ class Model:
             self.fault |= pins[6]
             if word:
                 self.emitted += 1
-                results.append((cycle + 3, word))
+                results.append((cycle + 3 + self.argmax, word))
 
         if i_valid and out[0]:
             self.vector.append(i_data)

@@ -20,7 +20,10 @@ page = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(page)
 
 RUNS, CYCLES = 2000, 300
-#: Ring, width, threads, depth, inputs, weights, FIFO, attention, check, guard. FIFOs are small, so that they fill.
+#: More words than a program of these cores has.
+MOST_COMPARED = 32
+#: Ring, width, threads, depth, inputs, weights, FIFO, attention, check, guard, other units. FIFOs are small, so that
+#: they fill.
 CORES = [
     (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True),
     (("fixed", 16, 8), 5, 3, 20, 3, 3, 4, True, True, False),
@@ -33,18 +36,27 @@ CORES = [
     (("prime", 13), 3, 1, 33, 3, 4, 8, True, True, False),
     (("boolean", 64), 5, 2, 19, 5, 3, 16, True, True, False),
     (("boolean", 1), 3, 1, 12, 3, 2, 4, False, False, False),
+    (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True, "assign sums relu argmax"),
+    (("modular", 6), 5, 6, 18, 4, 3, 16, False, True, False, "assign relu argmax"),
+    (("fixed", 8, 2), 4, 1, 20, 2, 4, 4, True, True, False, "assign sums relu"),
+    (("prime", 251), 4, 2, 16, 2, 5, 8, True, True, False, "sums"),
 ]
 
 
 def name_of(core):
     ring, width, threads = core[:3]
-    return f"{'-'.join(map(str, ring))}-w{width}-t{threads}"
+    return "-".join([*map(str, ring), f"w{width}", f"t{threads}", *units_of(core).split()])
+
+
+def units_of(core):
+    return core[10] if len(core) > 10 else ""
 
 
 def config_of(core):
-    (kind, *parameters), width, threads, depth, inputs, weights, fifo, attention, check, guard = core
+    (kind, *parameters), width, threads, depth, inputs, weights, fifo, attention, check, guard, *_ = core
     sizes = {"width": width, "threads": threads, "depth": depth, "inputs": inputs, "weights": weights, "fifo": fifo}
     units = {"attention": attention, "check": check, "guard": guard}
+    units |= {name: MOST_COMPARED if name == "argmax" else True for name in units_of(core).split()}
     if kind == "boolean":
         return CoreConfig(Boolean(), slices=parameters[0], **sizes, **units)
     ring = {"fixed": FixedPoint, "modular": Modular, "prime": PrimeField}[kind]
@@ -55,14 +67,15 @@ class Traffic:
     """The traffic of one run: random programs, vectors, loads, gaps, stalls and resets."""
 
     def __init__(self, core, seed):
-        ring, width, threads, depth, inputs, weights, self.fifo, attention, check, _ = core
+        ring, width, threads, depth, inputs, weights, self.fifo, attention, check, *_ = core
         self.rng = rng = Random(seed)
-        self.model = page.Model(ring, width, threads, depth, inputs, weights, attention, check)
+        self.model = page.Model(ring, width, threads, depth, inputs, weights, attention, check, units_of(core))
         self.address_bits = max(self.model.address_bits)
         self.load_bits = max(*self.model.data_bits, *self.model.settings_bits)
         self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
         self.marked = rng.random() < 0.95  # whether programs mark their last output
+        self.kinds = rng.choice(((0,), (0, 1, 3), (1,), (1, 1, 3))) if self.model.argmax else ()
         self.script, self.mode = [], "free"
 
     # Programs
@@ -71,10 +84,10 @@ class Traffic:
         rng, count = self.rng, self.model.elements
         return rng.choice((0, 1, count // 2, count - 1)) % count if rng.random() < 0.3 else rng.randrange(count)
 
-    def encode(self, op, neg=None, flag=None, dst=None, src=None, u=None, k=None):
+    def encode(self, op, neg=None, flag=None, dst=None, src=None, u=None, k=None, relu=None):
         """A program word; fields that are not given are noise."""
         word = at = 0
-        for size, value in zip(self.model.fields, (op, neg, flag, dst, src, u, k), strict=True):
+        for size, value in zip(self.model.fields, (op, neg, flag, relu, dst, src, u, k), strict=True):
             word |= (self.rng.getrandbits(size) if value is None else value) << at
             at += size
         return word
@@ -84,7 +97,7 @@ class Traffic:
         rng, model = self.rng, self.model
         dst = rng.randrange(model.width)
         if op <= 3:
-            fields |= {"dst": dst, "src": (dst + rng.randrange(1, model.width)) % model.width}
+            fields = {"dst": dst, "src": (dst + rng.randrange(1, model.width)) % model.width} | fields
         if op in (1, 4):
             fields["u"] = rng.randrange(min(self.lengths))
         if op in (2, 4, 5):
@@ -98,13 +111,23 @@ class Traffic:
             word = self.encode(None)
             if word & 7 != page.EMIT and model.decode(word)[-1]:
                 return word
-        return self.step(rng.choice(self.ops))
+        op = rng.choice(self.ops)
+        if model.sums and op in (1, 2) and rng.random() < 0.4:
+            return self.step(op, dst=model.width)
+        if model.assign and op <= 3 and rng.random() < 0.1:
+            register = rng.randrange(model.width)
+            return self.step(op, dst=register, src=register, flag=1)
+        return self.step(op)
 
-    def emit(self, neg, flag=None):
+    def emit(self, neg, flag=None, last=False):
         """An ``EMIT``, malformed now and then where there are numbers without a register."""
-        width, every = self.model.width, 1 << page.bits(self.model.width)
+        width, every = self.model.width, 1 << self.model.fields[4]
         bad = every > width and self.rng.random() < self.malformed
-        return self.encode(page.EMIT, neg, flag, self.rng.randrange(*((width, every) if bad else (0, width))))
+        dst = self.rng.randrange(*((width, every) if bad else (0, width)))
+        src = None
+        if self.model.argmax:  # programs send all words, or compare some, or all; the last one is sent
+            src = self.rng.choice([kind for kind in self.kinds if kind != 1 or not last] or [3])
+        return self.encode(page.EMIT, neg, flag, dst, src)
 
     def undone(self, room):
         """At most ``room`` steps, and their inverse with a check. The accumulator is built anew for each use."""
@@ -115,7 +138,12 @@ class Traffic:
             room -= len(build) + 1
             if room < 0:
                 break
-            groups.append((build, self.step(op, flag=0)))
+            word = self.step(op, flag=0)
+            if build and self.model.sums:  # a form must not read the register that is written
+                others = [r for r in range(self.model.width) if r != self.model.decode(word)[4]]
+                sum_of = {"dst": self.model.width, "src": rng.choice(others), "flag": 0}
+                build[1:] = [self.step(rng.choice((1, 2)), **sum_of) for _ in build[1:]]
+            groups.append((build, word))
         there = [word for build, word in groups for word in (*build, word)]
         back = [word for build, word in reversed(groups) for word in (*build, word ^ 8)]
         if back and rng.random() < 0.2:
@@ -139,7 +167,7 @@ class Traffic:
             tail = rng.randint(0, room) if rng.random() < 0.3 else 0
             words = emits + [self.other() for _ in range(room - tail)]
             rng.shuffle(words)
-        self.words = [*words, self.emit(int(self.marked)), *(self.other() for _ in range(tail))]
+        self.words = [*words, self.emit(int(self.marked), last=True), *(self.other() for _ in range(tail))]
         self.end, self.outputs = len(words), outputs
         return [
             *((page.PROGRAM, address, word) for address, word in enumerate(self.words)),
