@@ -9,7 +9,17 @@ from skinny.model.machine.isa import CoreConfig, index_bits
 from .layout import result_layout
 from .sequencer import tag_layout
 
-__all__ = ["Argmax"]
+__all__ = ["Argmax", "argmax_ports"]
+
+
+def argmax_ports(config: CoreConfig):
+    """The ports of a datapath for argmax: the members of the same names below."""
+    return {
+        "early": Out(index_bits(config.threads)),
+        "sender": Out(tag_layout(config)),
+        "compare": Out(1),
+        "decide": Out(1),
+    }
 
 
 class Argmax(wiring.Component):

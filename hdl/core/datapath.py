@@ -9,9 +9,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
-from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.segments import Lane
 
+from .argmax import argmax_ports
 from .decoder import control_layout
 from .echo import Echo
 from .layout import RetireSignature, result_layout
@@ -75,7 +76,7 @@ class Datapath(wiring.Component):
                 "result": Out(result_layout(config)),
                 "live": Out(1),
                 "mismatch": Out(1),
-                **(_argmax_ports(config) if config.argmax else {}),
+                **(argmax_ports(config) if config.argmax else {}),
             }
         )
 
@@ -217,15 +218,6 @@ class Datapath(wiring.Component):
                 self.compare.eq(control.compare),
                 self.decide.eq(control.decide),
             ]
-
-
-def _argmax_ports(config: CoreConfig):
-    return {
-        "early": Out(index_bits(config.threads)),
-        "sender": Out(tag_layout(config)),
-        "compare": Out(1),
-        "decide": Out(1),
-    }
 
 
 def _gated(values, bits):

@@ -107,9 +107,7 @@ class DeepDatapath(wiring.Component):
             registers.dst.eq(controls[addressed].dst),
             registers.dst_clear.eq(controls[summand - 1].fresh),
             unit.a.eq(self.x | registers.sum_word | Mux(chosen.attend, 0, self.weight)),
-            unit.b.eq(
-                registers.src_word | Mux(chosen.attend, self.weight, 0) | Mux(chosen.one, config.one, 0)
-            ),
+            unit.b.eq(registers.src_word | Mux(chosen.attend, self.weight, 0) | Mux(chosen.one, config.one, 0)),
             unit.neg.eq(chosen.neg),
             unit.acc.eq(registers.dst_word),
         ]

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import ONE, CoreConfig, Op, index_bits
 
-from .decoder import past
+from .decoder import past_end
 from .layout import word_layout
 
 __all__ = ["DeepDecoder", "deep_control_layout"]
@@ -100,10 +100,10 @@ class DeepDecoder(wiring.Component):
             # Comparisons with powers of two are always false and vanish.
             parts.bad.eq(
                 ~known
-                | ((apply | shown) & past(word.dst, config.width))
-                | (apply & past(word.src, config.width))
-                | (parts.use_x & past(word.u, config.inputs))
-                | (parts.use_w & past(word.k, config.weights))
+                | ((apply | shown) & past_end(word.dst, config.width))
+                | (apply & past_end(word.src, config.width))
+                | (parts.use_x & past_end(word.u, config.inputs))
+                | (parts.use_w & past_end(word.k, config.weights))
             ),
         ]
         if config.relu:
@@ -130,10 +130,7 @@ class DeepDecoder(wiring.Component):
             control.eq(parts),
             register.eq(~parts.onto_sum),
             control.bad.eq(
-                parts.bad
-                | (never_sum & parts.onto_sum)
-                | (always_sum & register)
-                | (differ & register & same.all())
+                parts.bad | (never_sum & parts.onto_sum) | (always_sum & register) | (differ & register & same.all())
             ),
         ]
         for name in ("use_x", "use_w", "use_sum", "write"):

@@ -44,7 +44,7 @@ class Arithmetic(wiring.Component):
     multiplier : type of Multiplier
         The component that multiplies, except for ``Boolean``.
     late : bool
-        ``acc`` comes ``acc_delay`` cycles after the factors, just when it is added, so that no register holds it before.
+        ``acc`` comes ``acc_delay`` cycles after the factors, just when it is added, so that no register holds it.
 
     Members
     -------
@@ -71,7 +71,7 @@ class Arithmetic(wiring.Component):
         self.bits = bits
         self.stages = stages
         self.multiplier = multiplier
-        # A ring is a multiplication and steps from wires to wires, some before ``acc`` is needed and some from there on.
+        # A ring is a multiplication and steps from wires to wires, those before ``acc`` is needed and those after.
         self._before: list[Callable[..., Wires]]
         self._after: list[Callable[..., Wires]]
         match ring:

@@ -18,8 +18,8 @@ ROWS = 1024
 
 
 class ECP5BlockRAM(BlockRAM):
-    """A memory of ``DP16KD`` blocks side by side; port A writes, port B reads through its output register, if there is one. A
-    memory that is deeper than one block is inferred."""
+    """A memory of ``DP16KD`` blocks side by side; port A writes, port B reads, through its output register if it is to
+    have one. A memory that is deeper than one block is inferred."""
 
     def elaborate(self, platform):
         width = next((width for width, words in SHAPES.items() if self.depth <= words), None)
