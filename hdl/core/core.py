@@ -230,7 +230,7 @@ class Core(Machine):
 
         with m.If(cleared):
             m.d.sync += self.fault.eq(0)
-        with m.Elif((self.retire.valid & self.retire.fault) | mismatch):
+        with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
             m.d.comb += [

@@ -44,6 +44,8 @@ class DeepDatapath(wiring.Component):
         The operand that comes in the next cycle shall be zero.
     retire, push, result, early, sender, compare, decide, live
         See :class:`~.datapath.Datapath`.
+    fault : Out(1)
+        The instruction that retires is faulty, and its thread has a vector.
     parity : In(1)
         With the guard: the parity of the tag's thread.
     mismatch : Out(1)
@@ -65,6 +67,7 @@ class DeepDatapath(wiring.Component):
                 "push": Out(1),
                 "result": Out(result_layout(config)),
                 "live": Out(1),
+                "fault": Out(1),
                 "parity": In(1),
                 "mismatch": Out(1),
                 **(argmax_ports(config) if config.argmax else {}),
@@ -85,13 +88,25 @@ class DeepDatapath(wiring.Component):
             config.ring, config.bits, end - factors, self.target.multiplier, late=True
         )
         summand = factors + unit.acc_delay
-        tags, controls = {FETCHED: self.tag}, {decoded: decoder.control}
+        tags, controls = {FETCHED: self.tag}, {decoded: Signal(deep_control_layout(config))}
         for stage in range(FETCHED + 1, end + 1):
             tags[stage] = Signal(tag_layout(config), name=f"t{stage}_tag")
             m.d.sync += tags[stage].eq(tags[stage - 1])
         for stage in range(decoded + 1, end + 1):
             controls[stage] = Signal(deep_control_layout(config), name=f"t{stage}_control", reset_less=True)
             m.d.sync += controls[stage].eq(controls[stage - 1])
+
+        # What the tag says of an instruction counts from here on, so that single bits of it travel on.
+        live, valid = tags[decoded].live, tags[decoded].valid
+        m.d.comb += controls[decoded].eq(decoder.control)
+        for name, condition in {
+            "write": live,
+            "emit": valid,
+            "last": tags[decoded].final,
+            "check": valid,
+            "bad": valid,
+        }.items():
+            m.d.comb += controls[decoded][name].eq(decoder.control[name] & condition)
 
         cleared, chosen, addressed = controls[factors - 1], controls[factors], summand - summand_latency(config)
         m.d.comb += [
@@ -115,13 +130,14 @@ class DeepDatapath(wiring.Component):
         tag, control = tags[end], controls[end]
         result = Mux(control.relu & unit.o[-1], 0, unit.o) if config.relu else unit.o
         m.d.comb += [
-            registers.write.eq(control.write & tag.live),
+            registers.write.eq(control.write),
             registers.onto_sum.eq(control.onto_sum),
             registers.write_thread.eq(tag.thread),
             registers.write_dst.eq(control.dst),
             registers.write_word.eq(result),
         ]
         self._report(m, result, tag, control)
+        self._stain(m)
         if config.argmax:
             m.d.comb += [
                 self.early.eq(tags[end - 2].thread),
@@ -151,27 +167,28 @@ class DeepDatapath(wiring.Component):
         return m
 
     def _report(self, m: Module, result: Value, tag, control) -> None:
-        fault = Signal()
         differs = (result != Mux(control.flag, self.config.one, 0)) if self.config.check else 0
-        m.d.comb += fault.eq(control.bad | (control.check & differs))
-
-        # Whether a run met a fault comes round again with the next instruction of the thread.
-        stains = [Signal(reset_less=True, name=f"stain{place}") for place in range(self.config.threads)]
-        stained = Signal()
-        m.d.comb += stained.eq((stains[-1] & ~tag.first) | fault)
-        m.d.sync += stains[0].eq(stained)
-        m.d.sync += [place.eq(before) for before, place in pairwise(stains)]
-
         m.d.comb += [
+            self.fault.eq(control.bad | (control.check & differs)),
             self.retire.valid.eq(tag.valid),
             self.retire.thread.eq(tag.thread),
             self.retire.pc.eq(tag.pc),
             self.retire.op.eq(control.op),
             self.retire.dst.eq(control.dst),
             self.retire.value.eq(result),
-            self.retire.fault.eq(fault),
-            self.push.eq(tag.valid & control.emit),
+            self.retire.fault.eq(self.fault),
+            self.push.eq(control.emit),
             self.result.data.eq(result),
-            self.result.last.eq(control.neg & tag.final),
-            self.result.fault.eq(stained),
+            self.result.last.eq(control.last),
         ]
+
+    def _stain(self, m: Module) -> None:
+        # Whether a run met a fault comes round again with the next instruction of the thread. The first one forgets it,
+        # as soon as it enters: by then what the one before left is on its way.
+        threads = self.config.threads
+        stains = [Signal(reset_less=True, name=f"stain{place}") for place in range(threads)]
+        m.d.comb += self.result.fault.eq(stains[-1] | self.fault)
+        m.d.sync += stains[0].eq(self.result.fault)
+        for place, (before, after) in enumerate(pairwise(stains)):
+            entering = place == threads - 1 - (self.config.pipeline - FETCHED)
+            m.d.sync += after.eq(before & ~self.tag.first if entering else before)

@@ -31,6 +31,7 @@ def deep_control_layout(config: CoreConfig) -> data.StructLayout:
             "neg": 1,
             "write": 1,
             "emit": 1,
+            "last": 1,
             "check": 1,
             "flag": 1,  # the register must be one, not zero
             "bad": 1,
@@ -95,6 +96,7 @@ class DeepDecoder(wiring.Component):
             parts.fresh.eq((apply | attend) & word.flag),
             parts.onto_sum.eq(word.dst == ONE),
             parts.neg.eq(word.neg),
+            parts.last.eq(word.neg),
             parts.write.eq(apply | attend),
             parts.flag.eq(word.flag),
             # Comparisons with powers of two are always false and vanish.
