@@ -56,7 +56,8 @@ class Image:
     ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
-    a status word after its outputs (register 0 of the start vector, ``fault`` set when the check failed).
+    a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
+    when the check failed).
     """
 
     config: CoreConfig
@@ -104,6 +105,11 @@ class Image:
             Setting.LAST_INPUT: self.vector - 1,
             Setting.BATCHES: self.batches,
         }
+
+    @property
+    def status(self) -> int:
+        """The status word of a run that lost nothing."""
+        return int(self.start[0]) if self.config.starts else 0
 
     @property
     def emit_addresses(self) -> NDArray[np.int64]:

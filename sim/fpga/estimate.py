@@ -92,8 +92,8 @@ def estimate_report(image: MachineImage, device: Device, target: str, *, rom: bo
     """The figures of a synthesis report, as far as they can be estimated. Raises :exc:`InputError` where there is no
     estimate or the core does not fit."""
     config = image.config
-    if len(image.lanes) > 1 or config.guard:
-        raise InputError("there are no estimates of engines and of cores with the guard")
+    if len(image.lanes) > 1 or config.guard or config.deep:
+        raise InputError("there are no estimates of engines, of cores with the guard and of registers in memory")
     table = read_table()
     found = estimate(Shape(config, device, target, rom), table)
     cells = expected_cells(config, device, target=target, rom=image if rom else None)
