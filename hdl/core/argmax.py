@@ -1,25 +1,18 @@
 """Argmax: of the words that a run compares it finds the largest, and sends the number of that one."""
 
-from amaranth import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.target import TARGETS, Target
-from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.machine.isa import CoreConfig, Sending, index_bits
 
 from .layout import result_layout
-from .sequencer import tag_layout
 
-__all__ = ["Argmax", "argmax_ports"]
+__all__ = ["Argmax", "sender_layout"]
 
-
-def argmax_ports(config: CoreConfig):
-    """The ports of a datapath for argmax: the members of the same names below."""
-    return {
-        "early": Out(index_bits(config.threads)),
-        "sender": Out(tag_layout(config)),
-        "compare": Out(1),
-        "decide": Out(1),
-    }
+#: The instruction that retires: it belongs to a batch; it is an ``EMIT``, and the last of the program; if it is one,
+#: what becomes of its word (:class:`Sending`).
+sender_layout = data.StructLayout({"live": 1, "emit": 1, "last": 1, "sending": 2})
 
 
 class Argmax(wiring.Component):
@@ -36,12 +29,10 @@ class Argmax(wiring.Component):
 
     Members
     -------
-    early : In
-        The thread whose instruction retires two cycles later.
-    sender, push, word, compare, decide : In
-        The tag of the instruction that retires; whether it sends a word; the word; whether the word is compared;
-        whether the number of the largest goes in its place. A word that is compared is not sent unless ``decide`` is
-        set.
+    sender : In(sender_layout)
+        The instruction that retires, whether or not its thread has a vector.
+    push, word : In
+        It sends a word, or compares one; the word.
     push_o, word_o : Out
         The word for the result FIFO.
     """
@@ -51,63 +42,67 @@ class Argmax(wiring.Component):
         self.target = target
         super().__init__(
             {
-                "early": In(index_bits(config.threads)),
-                "sender": In(tag_layout(config)),
+                "sender": In(sender_layout),
                 "push": In(1),
                 "word": In(result_layout(config)),
-                "compare": In(1),
-                "decide": In(1),
                 "push_o": Out(1),
                 "word_o": Out(result_layout(config)),
             }
         )
 
     def elaborate(self, platform):
-        # The largest word so far is read two cycles before a word comes in, compared with it, and replaced a cycle
-        # later: the next word of the thread comes in after `threads` cycles, at least four.
+        # Each thread has two places in the memory: one holds its largest word so far, the other one takes the word that
+        # comes in; when that is larger, the two change their parts. The largest word is read two cycles before a word
+        # comes in, and a cycle after it the places are known: the thread is back for its next word after `threads`
+        # cycles, at least four.
         m = Module()
-        config = self.config
-        bits, size = config.bits, index_bits(config.argmax)
-        m.submodules.best = memory = self.target.memory(bits + size, config.threads, [])
+        config, sender = self.config, self.sender
+        bits, size, threads = config.bits, index_bits(config.argmax), config.threads
+        m.submodules.best = memory = self.target.memory(bits + size, 2 * threads, [])
         best, best_number = memory.data[:bits], memory.data[bits:]
+        compare = Signal()
+        m.d.comb += compare.eq(sender.emit & (sender.sending != Sending.SEND))
 
-        # All threads run the same words, so that one count serves all: it moves on with the last thread.
-        count, number = Signal(size, reset_less=True), Signal(size)
-        m.d.comb += number.eq(Mux(self.sender.first, 0, count))
-        with m.If(self.sender.live & (self.sender.thread == config.threads - 1)):
-            m.d.sync += count.eq(number + self.compare)
+        # A batch has no gap from its first thread on, so that threads are counted, and the one two cycles later is
+        # known in time for every word but the first, which is compared with nothing.
+        thread, early = Signal(range(threads)), Signal(range(threads))
+        m.d.sync += thread.eq(Mux(sender.live & (thread != threads - 1), thread + 1, 0))
+        m.d.comb += early.eq(Mux(thread >= threads - 2, thread - (threads - 2), thread + 2))
 
-        # Of a single word the number is whether it is above zero; of several the first is the largest so far.
-        data, sent = self.word.data, Signal(bits, reset_less=True)
-        taken, is_first, above = (Signal(reset_less=True, name=name) for name in ("taken", "is_first", "above"))
-        held, held_number, largest = (
-            Signal(count, reset_less=True, name=name)
-            for name, count in (("held", bits), ("held_number", size), ("largest", size))
-        )
-        compared = Signal()
+        # All threads run the same words, so that one number serves all: it moves on with the last thread.
+        number, sent_number = Signal(size), Signal(size, reset_less=True)
+        with m.If(sender.live & sender.emit & (thread == threads - 1)):
+            m.d.sync += number.eq(Mux(sender.last, 0, number + compare))
+
+        # The place of the largest word of the thread that comes in two cycles later, in one, now, a cycle ago; then of
+        # those that wait for their turn.
+        places = [Signal(reset_less=True, name=f"place{stage}") for stage in range(threads)]
+        taken = Signal(reset_less=True)
+        turns = [*places[:3], places[3] ^ taken, *places[4:]]
+        m.d.sync += [place.eq(before) for place, before in zip(places, [turns[-1], *turns[:-1]], strict=True)]
+
+        # What is written to the other place is lost if the word is not the largest, so that it need not be told apart.
+        # The two threads are never the same, hence no word is read while it is written.
+        word, sent = self.word.data, Signal(bits, reset_less=True)
+        m.d.comb += [
+            memory.addr.eq(Cat(places[0], early)),
+            memory.fetch.eq(1),
+            memory.take.eq(1),
+            memory.write.eq(1),
+            memory.write_addr.eq(Cat(~places[2], thread)),
+            memory.write_data.eq(Cat(word, number)),
+        ]
+        best_sent, decided = Signal(size, reset_less=True), Signal()
         m.d.sync += [
-            held.eq(data),
-            held_number.eq(number),
-            largest.eq(best_number),
-            taken.eq(data.as_signed() > best.as_signed()),
-            is_first.eq(number == 0),
-            above.eq(~data[-1] & data.any()),
-            compared.eq(self.push & self.compare),
-            sent.eq(Mux(self.compare, 0, data)),
-            self.push_o.eq(self.push & (~self.compare | self.decide)),
+            taken.eq(compare & ((number == 0) | (word.as_signed() > best.as_signed()))),
+            sent_number.eq(number),
+            best_sent.eq(best_number),
+            sent.eq(Mux(compare, 0, word)),
+            decided.eq(sender.sending == Sending.DECIDE),
+            self.push_o.eq(self.push & (~compare | (sender.sending == Sending.DECIDE))),
             self.word_o.last.eq(self.word.last),
             self.word_o.fault.eq(self.word.fault),
         ]
-        thread = Signal.like(self.sender.thread, reset_less=True)
-        m.d.sync += thread.eq(self.sender.thread)
-        m.d.comb += [
-            memory.addr.eq(self.early),
-            memory.fetch.eq(1),
-            memory.take.eq(1),
-            memory.write.eq(compared & (is_first | taken)),
-            memory.write_addr.eq(thread),
-            memory.write_data.eq(held | held_number << bits),
-        ]
-        chosen = Mux(is_first, above, Mux(taken, held_number, largest))
-        m.d.comb += self.word_o.data.eq(sent | Mux(compared, chosen, 0))
+        largest = Mux(taken, sent_number, best_sent)
+        m.d.comb += self.word_o.data.eq(sent | Mux(decided, largest, 0))
         return m

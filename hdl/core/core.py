@@ -153,12 +153,9 @@ class Core(Machine):
         if config.argmax:
             m.submodules.argmax = argmax = Argmax(config, self.target)
             m.d.comb += [
-                argmax.early.eq(datapath.early),
                 argmax.sender.eq(datapath.sender),
                 argmax.push.eq(datapath.push),
                 argmax.word.eq(datapath.result),
-                argmax.compare.eq(datapath.compare),
-                argmax.decide.eq(datapath.decide),
                 results.push.eq(argmax.push_o),
                 results.word.eq(argmax.word_o),
             ]

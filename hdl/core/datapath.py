@@ -9,10 +9,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.machine.isa import CoreConfig, Sending
 from skinny.model.parallel.segments import Lane
 
-from .argmax import argmax_ports
+from .argmax import sender_layout
 from .decoder import control_layout
 from .echo import Echo
 from .layout import RetireSignature, result_layout
@@ -51,9 +51,8 @@ class Datapath(wiring.Component):
         The instruction that retires.
     push, result : Out
         The word that an ``EMIT`` sends, in the cycle in which it retires.
-    early, sender, compare, decide : Out
-        Only with argmax: the thread of the instruction that retires two cycles later; the tag of the one that retires;
-        whether its word is compared, and whether the number of the largest goes in its place.
+    sender : Out(sender_layout)
+        What argmax must know of the instruction that retires; only with argmax.
     live : Out(1)
         Some instruction of a batch is inside the datapath and will still be there in the next cycle.
     mismatch : Out(1)
@@ -76,7 +75,7 @@ class Datapath(wiring.Component):
                 "result": Out(result_layout(config)),
                 "live": Out(1),
                 "mismatch": Out(1),
-                **(argmax_ports(config) if config.argmax else {}),
+                **({"sender": Out(sender_layout)} if config.argmax else {}),
             }
         )
 
@@ -120,8 +119,11 @@ class Datapath(wiring.Component):
         if config.guard:
             m.submodules.echo = echo = Echo(config)
             m.d.sync += echo.cleared.eq(tags[0].first | controls[end - 1].restart)
+            push = self.push
+            if config.argmax:  # a zero that is compared comes from no register
+                push = push & (controls[-1].route != Sending.ZERO)
             m.d.comb += [
-                echo.push.eq(self.push),
+                echo.push.eq(push),
                 echo.control.eq(controls[-1]),
                 echo.result.eq(unit.o),
                 Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
@@ -140,7 +142,8 @@ class Datapath(wiring.Component):
             is_sum = index == self.config.width
             begin = tags[0].first if is_sum else restart
             write = Signal(reset_less=True, name=f"write{index}")
-            matches = controls[end - 1].target == index
+            target = controls[end - 1].route if self.config.argmax else controls[end - 1].target
+            matches = target == index
             m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]
             old = places[-1]
@@ -213,10 +216,10 @@ class Datapath(wiring.Component):
         ]
         if self.config.argmax:
             m.d.comb += [
-                self.early.eq(tags[-3].thread),
-                self.sender.eq(tag),
-                self.compare.eq(control.compare),
-                self.decide.eq(control.decide),
+                self.sender.live.eq(tag.live),
+                self.sender.emit.eq(control.emit),
+                self.sender.last.eq(control.last),
+                self.sender.sending.eq(control.route),
             ]
 
 

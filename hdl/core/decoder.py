@@ -3,7 +3,7 @@
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from skinny.model.machine.isa import CoreConfig, Op, index_bits
+from skinny.model.machine.isa import CoreConfig, Op, Sending, index_bits
 from skinny.model.rings import FixedPoint
 
 from .layout import word_layout
@@ -14,8 +14,8 @@ __all__ = ["Decoder", "control_layout", "past_end"]
 def control_layout(config: CoreConfig) -> data.StructLayout:
     """The decoded word. Index ``width`` stands for the accumulator in ``target``."""
     relu = {"relu": 1} if config.relu else {}  # what is written is zero if it would be below zero
-    # The word that is sent is compared; the number of the largest goes in its place.
-    argmax = {"compare": 1, "decide": 1} if config.argmax else {}
+    # With argmax what becomes of the word of an EMIT travels in the place of ``target``, which is for reports then.
+    argmax = {"route": index_bits(config.width + 1)} if config.argmax else {}
     return data.StructLayout(
         {
             "op": index_bits(len(Op)),
@@ -102,6 +102,8 @@ class Decoder(wiring.Component):
         # A fixed-point format of numbers below one has minus one instead.
         minus_one = isinstance(config.ring, FixedPoint) and config.ring.frac == config.bits - 1
         fresh = (afresh & word.flag) | control.check | control.bad
+        if config.argmax:
+            fresh = fresh | (control.emit & (word.src[:2] == Sending.ZERO))
         empty = 0 if config.assign else apply_sum & word.flag
         held = apply_sum if config.assign else apply_sum & ~word.flag
         m.d.comb += [
@@ -122,7 +124,7 @@ class Decoder(wiring.Component):
             assigns = apply & ~onto_sum if config.sums else apply
             m.d.comb += control.relu.eq(word.relu & assigns & word.flag & ~control.bad)
         if config.argmax:
-            m.d.comb += [control.compare.eq(control.emit & word.src[0]), control.decide.eq(word.src[1])]
+            m.d.comb += control.route.eq(Mux(control.emit, word.src[:2], control.target))
         return m
 
 

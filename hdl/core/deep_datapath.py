@@ -9,7 +9,7 @@ from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import CoreConfig
 
-from .argmax import argmax_ports
+from .argmax import sender_layout
 from .deep_decoder import DeepDecoder, deep_control_layout
 from .layout import RetireSignature, result_layout, word_layout
 from .register_guard import RegisterGuard
@@ -42,7 +42,7 @@ class DeepDatapath(wiring.Component):
         Its operands, :func:`~.register_memory.operand_latency` cycles later.
     x_clear, weight_clear : Out(1)
         The operand that comes in the next cycle shall be zero.
-    retire, push, result, early, sender, compare, decide, live
+    retire, push, result, sender, live
         See :class:`~.datapath.Datapath`.
     fault : Out(1)
         The instruction that retires is faulty, and its thread has a vector.
@@ -70,7 +70,7 @@ class DeepDatapath(wiring.Component):
                 "fault": Out(1),
                 "parity": In(1),
                 "mismatch": Out(1),
-                **(argmax_ports(config) if config.argmax else {}),
+                **({"sender": Out(sender_layout)} if config.argmax else {}),
             }
         )
 
@@ -101,7 +101,7 @@ class DeepDatapath(wiring.Component):
         m.d.comb += controls[decoded].eq(decoder.control)
         for name, condition in {
             "write": live,
-            "emit": valid,
+            "push": valid,
             "last": tags[decoded].final,
             "check": valid,
             "bad": valid,
@@ -133,17 +133,17 @@ class DeepDatapath(wiring.Component):
             registers.write.eq(control.write),
             registers.onto_sum.eq(control.onto_sum),
             registers.write_thread.eq(tag.thread),
-            registers.write_dst.eq(control.dst),
+            registers.write_dst.eq(control.route if config.argmax else control.dst),
             registers.write_word.eq(result),
         ]
         self._report(m, result, tag, control)
         self._stain(m)
         if config.argmax:
             m.d.comb += [
-                self.early.eq(tags[end - 2].thread),
-                self.sender.eq(tag),
-                self.compare.eq(control.compare),
-                self.decide.eq(control.decide),
+                self.sender.live.eq(tag.live),
+                self.sender.emit.eq(control.emit),
+                self.sender.last.eq(control.neg),
+                self.sender.sending.eq(control.route),
             ]
         if config.guard:
             m.submodules.guard = guard = RegisterGuard(config, factors, summand)
@@ -159,7 +159,6 @@ class DeepDatapath(wiring.Component):
                 guard.dst_odd.eq(registers.dst_odd),
                 guard.dst_word.eq(registers.dst_word),
                 guard.push.eq(self.push),
-                guard.control.eq(control),
                 guard.result.eq(unit.o),
                 registers.write_parity.eq(guard.write_parity),
                 self.mismatch.eq(guard.mismatch),
@@ -177,7 +176,7 @@ class DeepDatapath(wiring.Component):
             self.retire.dst.eq(control.dst),
             self.retire.value.eq(result),
             self.retire.fault.eq(self.fault),
-            self.push.eq(control.emit),
+            self.push.eq(control.push),
             self.result.data.eq(result),
             self.result.last.eq(control.last),
         ]

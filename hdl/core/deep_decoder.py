@@ -1,9 +1,9 @@
 """The decoder of a core with registers in memory."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from skinny.model.machine.isa import ONE, CoreConfig, Op, index_bits
+from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending, index_bits
 
 from .decoder import past_end
 from .layout import word_layout
@@ -14,8 +14,8 @@ __all__ = ["DeepDecoder", "deep_control_layout"]
 def deep_control_layout(config: CoreConfig) -> data.StructLayout:
     """The decoded word. The product is ``(x | S | w)·(R[src] | one)`` or ``x·w``, of what is used."""
     relu = {"relu": 1} if config.relu else {}  # what is written is zero if it would be below zero
-    # The word that is sent is compared; the number of the largest goes in its place.
-    argmax = {"compare": 1, "decide": 1} if config.argmax else {}
+    # With argmax what becomes of the word of an EMIT travels in the place of ``dst``, which is for reports then.
+    argmax = {"route": index_bits(config.width)} if config.argmax else {}
     return data.StructLayout(
         {
             "op": index_bits(len(Op)),
@@ -31,6 +31,7 @@ def deep_control_layout(config: CoreConfig) -> data.StructLayout:
             "neg": 1,
             "write": 1,
             "emit": 1,
+            "push": 1,  # a word is sent, and its thread has a vector
             "last": 1,
             "check": 1,
             "flag": 1,  # the register must be one, not zero
@@ -85,6 +86,7 @@ class DeepDecoder(wiring.Component):
                 with m.Case(Op.CHECK):
                     m.d.comb += [parts.check.eq(1), known.eq(1)]
         shown = parts.emit | parts.check
+        zero = parts.emit & (word.src[:2] == Sending.ZERO) if config.argmax else 0
         m.d.comb += [
             parts.op.eq(word.op),
             parts.dst.eq(word.dst),
@@ -93,10 +95,11 @@ class DeepDecoder(wiring.Component):
             parts.one.eq(word.src == ONE),
             parts.use_src.eq(apply),
             parts.attend.eq(attend),
-            parts.fresh.eq((apply | attend) & word.flag),
+            parts.fresh.eq(((apply | attend) & word.flag) | zero),
             parts.onto_sum.eq(word.dst == ONE),
             parts.neg.eq(word.neg),
             parts.last.eq(word.neg),
+            parts.push.eq(parts.emit),
             parts.write.eq(apply | attend),
             parts.flag.eq(word.flag),
             # Comparisons with powers of two are always false and vanish.
@@ -111,7 +114,7 @@ class DeepDecoder(wiring.Component):
         if config.relu:
             m.d.comb += parts.relu.eq(word.relu & apply & word.flag)
         if config.argmax:
-            m.d.comb += [parts.compare.eq(parts.emit & word.src[0]), parts.decide.eq(word.src[1])]
+            m.d.comb += parts.route.eq(Mux(parts.emit, word.src[:2], word.dst))
 
         # S is no scalar of its own, it is never shown, and attend writes nothing else. An apply to a register does not
         # read that register, unless it assigns.

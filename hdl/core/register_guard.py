@@ -34,8 +34,8 @@ class RegisterGuard(wiring.Component):
         The instruction in the stage of its factors, whether its thread has a vector, and the parities of what was read.
     valid_summand, summand, dst_odd, dst_word : In
         The same for the summand, and the summand.
-    push, control, result : In
-        The instruction that retires, its result, and whether that is sent.
+    push, result : In
+        The result of the instruction that retires, and whether it is sent.
     write_parity : Out(1)
         The parity of the address to which the instruction that retires writes.
     mismatch : Out(1)
@@ -59,7 +59,6 @@ class RegisterGuard(wiring.Component):
                 "dst_odd": In(1),
                 "dst_word": In(config.bits),
                 "push": In(1),
-                "control": In(deep_control_layout(config)),
                 "result": In(config.bits),
                 "write_parity": Out(1),
                 "mismatch": Out(1),
@@ -82,7 +81,7 @@ class RegisterGuard(wiring.Component):
         sent, odd = Signal(), Signal()
         m.d.sync += [
             pairs.eq(Cat(different[at : at + 2].any() for at in range(0, config.bits, 2))),
-            sent.eq(self.push & ~self.control.bad),
+            sent.eq(self.push),
             odd.eq(
                 (self.valid_factors & self.factors.use_src & (self.src_odd ^ src))
                 | (self.valid_factors & self.factors.use_sum & (self.sum_odd ^ own))

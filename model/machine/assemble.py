@@ -115,7 +115,7 @@ class Image:
     def emit_addresses(self) -> NDArray[np.int64]:
         """The addresses of the words that send a result."""
         fields = self.config.decode(self.words)
-        kept = (fields["src"] & Sending.DECIDE) == Sending.COMPARE if self.config.argmax else False
+        kept = np.isin(fields["src"] & 3, (Sending.COMPARE, Sending.ZERO)) & bool(self.config.argmax)
         return np.flatnonzero((fields["op"] == Op.EMIT) & ~kept)
 
     def reassemble(self, program: Program) -> Image:
@@ -235,7 +235,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
 
 def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
-    words = program.words + len(program.outputs)
+    words = program.words + program.emits
     weights = len(program.weights) + (config.assign and lacks_zero(program))
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
@@ -243,7 +243,7 @@ def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None
         (weights, config.weights, "weights do not fit a memory of"),
         (words, config.depth, "program words do not fit a memory of"),
         (config.threads * (len(program.results) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
-        (len(program.outputs) if program.argmax else 0, config.argmax, "outputs do not fit an argmax of"),
+        (program.emits if program.argmax else 0, config.argmax, "outputs do not fit an argmax of"),
     ):
         if count > room:
             raise InputError(f"{count} {what} {room}")
@@ -302,10 +302,12 @@ class _Writer:
         self.numbers.append(number)
 
     def emit(self, which: int, restart: bool, last: bool) -> None:
+        register = self.program.outputs[which].register
         sending = Sending.SEND
         if self.program.argmax:
+            if len(self.program.outputs) == 1:
+                self.add(-2 - which, Op.EMIT, dst=register, src=Sending.ZERO)
             sending = Sending.DECIDE if which == len(self.program.outputs) - 1 else Sending.COMPARE
-        register = self.program.outputs[which].register
         self.add(-2 - which, Op.EMIT, dst=register, flag=restart, neg=last, src=sending)
         if restart:
             self.accumulator.restart()
@@ -388,8 +390,10 @@ def disassemble(words: Any, config: CoreConfig) -> list[str]:
 def _text(f: dict[str, int], config: CoreConfig) -> str:
     op = f["op"]
     if op == Op.EMIT:
-        kept = {Sending.COMPARE: " compare", Sending.DECIDE: " decide"}.get(Sending(f["src"] & 1 and f["src"] & 3))
-        return f"emit R{f['dst']}{' restart' * f['flag']}{' last' * f['neg']}{kept or '' if config.argmax else ''}"
+        sending = Sending(f["src"] & 3) if config.argmax else Sending.SEND
+        what = "0" if sending == Sending.ZERO else f"R{f['dst']}"
+        verb = {Sending.SEND: "emit", Sending.DECIDE: "decide"}.get(sending, "compare")
+        return f"{verb} {what}{' restart' * f['flag']}{' last' * f['neg']}"
     if op == Op.CHECK:
         return f"check R{f['dst']} = {f['flag']}" if config.deep else "check"
     target = "S" if op in ATTENDS or f["dst"] == config.accumulator else f"R{f['dst']}"

@@ -153,7 +153,8 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
             product = ring.mul(w[k], x[u]) if op == Op.ATTEND else w[k]
             s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
         elif op == Op.EMIT:
-            values[p] = registers[dst]
+            if not config.argmax or src & 3 != Sending.ZERO:
+                values[p] = registers[dst]
             if flag:
                 registers[...] = start
         elif op == Op.CHECK and config.deep:
@@ -171,12 +172,10 @@ def _decided(image: Image, values: Words) -> Words:
     config, out = image.config, values.copy()
     fields = config.decode(image.words)
     numbers = (values << np.uint64(64 - config.bits)).view(np.int64)  # the order of signed words
-    compared: list[Array] = []
-    for p in np.flatnonzero((fields["op"] == Op.EMIT) & (fields["src"] & Sending.COMPARE == Sending.COMPARE)).tolist():
-        compared.append(numbers[p])
-        if fields["src"][p] & Sending.DECIDE == Sending.DECIDE:
-            first = compared[0] > 0 if len(compared) == 1 else np.argmax(compared, axis=0)
-            out[p] = np.asarray(first).astype(np.uint64)
+    sending = np.where(fields["op"] == Op.EMIT, fields["src"] & 3, Sending.SEND)
+    compared = np.flatnonzero(sending != Sending.SEND)
+    for p in np.flatnonzero(sending == Sending.DECIDE).tolist():
+        out[p] = np.argmax(numbers[compared[compared <= p]], axis=0)
     return out
 
 

@@ -86,6 +86,8 @@ class Sending(IntEnum):
     SEND = 0
     #: it is compared with the largest of the words that were compared before in this run
     COMPARE = 1
+    #: zero is compared in its place
+    ZERO = 2
     #: it is compared, and the number of the largest is sent
     DECIDE = 3
 
@@ -358,14 +360,14 @@ class CoreConfig:
         assign = deep or bool(program.code.mode.any())
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": memory_size(program.words + len(program.outputs)),
+            "depth": memory_size(program.words + program.emits),
             "inputs": memory_size(len(program.inputs)),
             "weights": memory_size(len(program.weights) + (assign and lacks_zero(program))),
             "fifo": fifo_size(threads * len(program.results)),
             "assign": assign,
             "sums": bool(used),
             "relu": bool((program.code.mode == Mode.RELU).any()),
-            "argmax": memory_size(len(program.outputs)) if program.argmax else 0,
+            "argmax": memory_size(program.emits) if program.argmax else 0,
             "registers": "memory" if deep else "flipflops",
             "threads": threads,
         }

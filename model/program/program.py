@@ -314,6 +314,12 @@ class Program:
         """The names of what a run sends, in order: the outputs, or the number of the largest alone."""
         return (self.argmax,) if self.argmax else tuple(output.name for output in self.outputs)
 
+    @property
+    def emits(self) -> int:
+        """Program words that send an output, or compare it: the sign of a single one is found by comparing it with
+        zero, which takes a word more."""
+        return len(self.outputs) + (bool(self.argmax) and len(self.outputs) == 1)
+
     def attends(self) -> int:
         """The number of attention steps, after which each linear form is in the accumulator when it is used."""
         if self.summing:

@@ -26,12 +26,15 @@ def random_program(
     outputs: int = 1,
     inputs: int = 4,
     restart: bool = True,
+    reversible: bool = False,
 ) -> Program:
     """A program of ``length`` instructions for a core of ``config``; its weights are spread over the whole ring.
     Linear forms are used where the core has an attention unit, and likewise assigns, sums of registers, relu and
-    argmax. Of registers in memory it uses a few, none before it is assigned."""
+    argmax. A ``reversible`` program assigns nothing. Of registers in memory it uses a few, none before it is
+    assigned."""
     ring, width = config.ring, min(config.width, 8) if config.deep else config.width
-    inputs, count = min(inputs, config.inputs), min(8, config.weights)
+    # With assigns the empty form is one weight more, which is zero.
+    inputs, count = min(inputs, config.inputs), min(8, config.weights - config.assign)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
     weights = tuple(Fraction(int(element), scale) for element in random_elements(rng, ring, (count,)))
     forms: list[Form] = [*map(Input, range(inputs)), *map(Weight, range(count))]
@@ -47,7 +50,7 @@ def random_program(
     places = sorted([*rng.integers(0, length + 1, outputs - 1).tolist(), length])
     sign, form = rng.choice([-1, 1], length), rng.integers(0, len(forms), length)
     mode = np.zeros(length, dtype=np.uint8)
-    if config.assign:
+    if config.assign and not reversible:
         mode = rng.choice(np.array([Mode.ADD, Mode.ASSIGN, Mode.RELU][: 2 + config.relu], dtype=np.uint8), length)
         src = np.where((mode != Mode.ADD) & (rng.random(length) < 0.2), dst, src)
     for at, (target, number) in enumerate(zip(dst.tolist(), form.tolist(), strict=True)):

@@ -116,7 +116,8 @@ def image_of(
 ) -> Image:
     """An image of given hardware words."""
     fields = config.decode(np.array(words, dtype=np.uint64))
-    outputs = tuple(f"y{n}" for n in range(int((fields["op"] == Op.EMIT).sum())))
+    sends = (fields["op"] == Op.EMIT) & (np.isin(fields["src"] & 3, (0, 3)) | (not config.argmax))
+    outputs = tuple(f"y{n}" for n in range(int(sends.sum())))
     program = Program(
         width=config.width,
         inputs=tuple(f"x{u}" for u in range(vector)),

@@ -139,17 +139,15 @@ class Model:
                 term = multiply(weights[k], vector[u]) if op == ATTEND else weights[k]
                 value = total = (subtract if neg else add)(0 if flag else total, term)
             elif op == EMIT:
-                value = registers[dst]
+                value = 0 if self.argmax and src & 3 == 2 else registers[dst]
                 if flag:
                     registers = list(start)
             elif registers != start:
                 fault = met = 1
             sent = value if op == EMIT else None
-            if op == EMIT and self.argmax and src & 1:
+            if op == EMIT and self.argmax and src & 3:
                 compared.append((value ^ 1 << self.bits - 1) - (1 << self.bits - 1))
-                sent = None
-                if src & 2:
-                    sent = compared.index(max(compared)) if len(compared) > 1 else int(compared[0] > 0)
+                sent = compared.index(max(compared)) if src & 3 == 3 else None
             yield op, self.width if self.attention and op in (ATTEND, BIAS) else dst, value, fault, sent, neg, met
 
     def start(self, now):

@@ -75,7 +75,9 @@ class Traffic:
         self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
         self.marked = rng.random() < 0.95  # whether programs mark their last output
-        self.kinds = rng.choice(((0,), (0, 1, 3), (1,), (1, 1, 3))) if self.model.argmax else ()
+        self.kinds = (0,)
+        if self.model.argmax and self.marked:
+            self.kinds = rng.choice(((0,), (0, 1, 2, 3), (1,), (1, 1, 2), (1, 1, 3)))
         self.script, self.mode = [], "free"
 
     # Programs
@@ -126,7 +128,7 @@ class Traffic:
         dst = self.rng.randrange(*((width, every) if bad else (0, width)))
         src = None
         if self.model.argmax:  # programs send all words, or compare some, or all; the last one is sent
-            src = self.rng.choice([kind for kind in self.kinds if kind != 1 or not last] or [3])
+            src = self.rng.choice([kind for kind in self.kinds if kind in (0, 3) or not last] or [3])
         return self.encode(page.EMIT, neg, flag, dst, src)
 
     def undone(self, room):
