@@ -105,7 +105,7 @@ def add_core_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--registers",
         choices=REGISTERS,
-        help=f"where the registers are (default: in a memory if there are more than {MOST_FLIPFLOPS}; see docs/fpga.md)",
+        help=f"where registers are (default: in a memory if there are more than {MOST_FLIPFLOPS}; see docs/fpga.md)",
     )
     parser.add_argument(
         "--pipeline",
@@ -156,5 +156,6 @@ def add_baud_option(parser: argparse.ArgumentParser) -> None:
 
 
 def image_options(args: argparse.Namespace, *names: str) -> ImageOptions:
-    """The threads, the registers, and the other options ``names``, as :func:`~skinny.model.parallel.image.build_image` takes them."""
+    """The threads, the registers, and the other options ``names``, as
+    :func:`~skinny.model.parallel.image.build_image` takes them."""
     return ImageOptions(**{name: getattr(args, name) for name in ("threads", "registers", "pipeline", *names)})
