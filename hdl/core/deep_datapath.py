@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
@@ -18,6 +18,9 @@ from .sequencer import tag_layout
 
 __all__ = ["DeepDatapath"]
 
+#: What an instruction does outside its pipeline; a reset takes that back. It writes its result; it sends it, and that is
+#: the last word of the batch; a check is made; it means nothing. A thread without a vector only writes.
+effect_layout = data.StructLayout({"write": 1, "push": 1, "last": 1, "check": 1, "bad": 1})
 #: The stage in which a word is there and addresses its operands: the word was issued in stage 0.
 FETCHED = 2
 
@@ -88,25 +91,25 @@ class DeepDatapath(wiring.Component):
             config.ring, config.bits, end - factors, self.target.multiplier, late=True
         )
         summand = factors + unit.acc_delay
-        tags, controls = {FETCHED: self.tag}, {decoded: Signal(deep_control_layout(config))}
+        tags, controls = {FETCHED: self.tag}, {decoded: decoder.control}
+        effects = {decoded: Signal(effect_layout)}
         for stage in range(FETCHED + 1, end + 1):
             tags[stage] = Signal(tag_layout(config), name=f"t{stage}_tag")
             m.d.sync += tags[stage].eq(tags[stage - 1])
         for stage in range(decoded + 1, end + 1):
             controls[stage] = Signal(deep_control_layout(config), name=f"t{stage}_control", reset_less=True)
-            m.d.sync += controls[stage].eq(controls[stage - 1])
+            effects[stage] = Signal(effect_layout, name=f"t{stage}_effect")
+            m.d.sync += [controls[stage].eq(controls[stage - 1]), effects[stage].eq(effects[stage - 1])]
 
-        # What the tag says of an instruction counts from here on, so that single bits of it travel on.
-        live, valid = tags[decoded].live, tags[decoded].valid
-        m.d.comb += controls[decoded].eq(decoder.control)
-        for name, condition in {
-            "write": live,
-            "push": valid,
-            "last": tags[decoded].final,
-            "check": valid,
-            "bad": valid,
-        }.items():
-            m.d.comb += controls[decoded][name].eq(decoder.control[name] & condition)
+        # What the tag says of an instruction counts here, so that single bits of it travel on.
+        tag, control, effect = tags[decoded], decoder.control, effects[decoded]
+        m.d.comb += [
+            effect.write.eq(tag.live & control.write),
+            effect.push.eq(tag.valid & control.emit),
+            effect.last.eq(tag.final & control.neg),
+            effect.check.eq(tag.valid & control.check),
+            effect.bad.eq(tag.valid & control.bad),
+        ]
 
         cleared, chosen, addressed = controls[factors - 1], controls[factors], summand - summand_latency(config)
         m.d.comb += [
@@ -127,16 +130,16 @@ class DeepDatapath(wiring.Component):
             unit.acc.eq(registers.dst_word),
         ]
 
-        tag, control = tags[end], controls[end]
+        tag, control, effect = tags[end], controls[end], effects[end]
         result = Mux(control.relu & unit.o[-1], 0, unit.o) if config.relu else unit.o
         m.d.comb += [
-            registers.write.eq(control.write),
+            registers.write.eq(effect.write),
             registers.onto_sum.eq(control.onto_sum),
             registers.write_thread.eq(tag.thread),
             registers.write_dst.eq(control.route if config.argmax else control.dst),
             registers.write_word.eq(result),
         ]
-        self._report(m, result, tag, control)
+        self._report(m, result, tag, control, effect)
         self._stain(m)
         if config.argmax:
             m.d.comb += [
@@ -165,10 +168,10 @@ class DeepDatapath(wiring.Component):
             ]
         return m
 
-    def _report(self, m: Module, result: Value, tag, control) -> None:
+    def _report(self, m: Module, result: Value, tag, control, effect) -> None:
         differs = (result != Mux(control.flag, self.config.one, 0)) if self.config.check else 0
         m.d.comb += [
-            self.fault.eq(control.bad | (control.check & differs)),
+            self.fault.eq(effect.bad | (effect.check & differs)),
             self.retire.valid.eq(tag.valid),
             self.retire.thread.eq(tag.thread),
             self.retire.pc.eq(tag.pc),
@@ -176,9 +179,9 @@ class DeepDatapath(wiring.Component):
             self.retire.dst.eq(control.dst),
             self.retire.value.eq(result),
             self.retire.fault.eq(self.fault),
-            self.push.eq(control.push),
+            self.push.eq(effect.push),
             self.result.data.eq(result),
-            self.result.last.eq(control.last),
+            self.result.last.eq(effect.last),
         ]
 
     def _stain(self, m: Module) -> None:

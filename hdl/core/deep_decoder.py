@@ -31,8 +31,6 @@ def deep_control_layout(config: CoreConfig) -> data.StructLayout:
             "neg": 1,
             "write": 1,
             "emit": 1,
-            "push": 1,  # a word is sent, and its thread has a vector
-            "last": 1,
             "check": 1,
             "flag": 1,  # the register must be one, not zero
             "bad": 1,
@@ -98,8 +96,6 @@ class DeepDecoder(wiring.Component):
             parts.fresh.eq(((apply | attend) & word.flag) | zero),
             parts.onto_sum.eq(word.dst == ONE),
             parts.neg.eq(word.neg),
-            parts.last.eq(word.neg),
-            parts.push.eq(parts.emit),
             parts.write.eq(apply | attend),
             parts.flag.eq(word.flag),
             # Comparisons with powers of two are always false and vanish.

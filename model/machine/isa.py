@@ -157,7 +157,7 @@ class CoreConfig:
     relu: bool = False
     argmax: int = 0
     registers: str = "flipflops"
-    pipeline: int = 8
+    pipeline: int = 7
 
     def __post_init__(self) -> None:
         ring = self.ring

@@ -33,6 +33,7 @@ def random_program(
     argmax. A ``reversible`` program assigns nothing. Of registers in memory it uses a few, none before it is
     assigned."""
     ring, width = config.ring, min(config.width, 8) if config.deep else config.width
+    length = max(length, int(config.deep))  # something has to be assigned before it can be sent
     # With assigns the empty form is one weight more, which is zero.
     inputs, count = min(inputs, config.inputs), min(8, config.weights - config.assign)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
