@@ -18,7 +18,7 @@ from .sequencer import tag_layout
 
 __all__ = ["DeepDatapath"]
 
-#: What an instruction does outside its pipeline; a reset takes that back. It writes its result; it sends it, and that is
+#: What an instruction does outside its pipeline; a reset takes that back. It writes its result; it sends it; that is
 #: the last word of the batch; a check is made; it means nothing. A thread without a vector only writes.
 effect_layout = data.StructLayout({"write": 1, "push": 1, "last": 1, "check": 1, "bad": 1})
 #: The stage in which a word is there and addresses its operands: the word was issued in stage 0.

@@ -1,5 +1,5 @@
-"""Registers in memory: every retirement, result and handshake in the cycle the model says, from the shortest legal thread
-count on, and not below it."""
+"""Registers in memory: every retirement, result and handshake in the cycle the model says, from the fewest threads that
+are legal on, and not with fewer."""
 
 import dataclasses
 
