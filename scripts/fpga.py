@@ -52,14 +52,15 @@ Without --rom the core is empty, and programs are loaded over its port: new form
 those of all threads; inferences a second are those of the best seed, in the long run.
 
 --estimate answers in a moment without any tool, from formulas that were fitted to synthesis runs, and says how far they
-were off for other designs; keys: device, ring, target, rom, core (lut4, ff, dsp, block_ram), mhz (median, cap,
+were off for other designs; keys: device, ring, target, rom, core (lut4, ff, cells, dsp, block_ram), mhz (median, cap,
 effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
-worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
+worst_errors (lut4, ff, cells, mhz), outside (parameters that no fitted design had).
 
-JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, lanes, rom, target,
-core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram, cells), utilisation, mhz (best, median, seeds,
-cap, effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
-gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights, changed_weights).
+JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, assign, sums, relu,
+argmax, lanes, rom, target, core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram, cells), utilisation,
+mhz (best, median, seeds, cap, effective), critical_path, cycles_per_inference, inferences_per_second, state_bits,
+program_words, program_bits, gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights,
+changed_weights).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -155,6 +156,7 @@ def _estimate(args: argparse.Namespace, image: MachineImage, device: Device, pre
     rows = [
         ("LUT4", f"{core['lut4']:,}", f"± {off['lut4']:.0%}"),
         ("FF", f"{core['ff']:,}", f"± {off['ff']:.0%}"),
+        *([("logic cells", f"{core['cells']:,}", f"± {off['cells']:.0%}")] if core["cells"] is not None else []),
         ("DSP", f"{core['dsp']}", ""),
         ("block RAM", f"{core['block_ram']}", ""),
         ("MHz", f"{mhz['median']:.1f}", f"± {off['mhz']:.0%}"),

@@ -15,6 +15,11 @@ __all__ = ["Argmax", "sender_layout"]
 sender_layout = data.StructLayout({"live": 1, "emit": 1, "last": 1, "sending": 2})
 
 
+def is_larger(word, best):
+    """A value that is true when ``word`` takes the place of ``best``: of equal words the first stays."""
+    return word.as_signed() > best.as_signed()
+
+
 class Argmax(wiring.Component):
     """Stands between the datapath and the result FIFO.
 
@@ -94,7 +99,7 @@ class Argmax(wiring.Component):
         ]
         best_sent, decided = Signal(size, reset_less=True), Signal()
         m.d.sync += [
-            taken.eq(compare & ((number == 0) | (word.as_signed() > best.as_signed()))),
+            taken.eq(compare & ((number == 0) | is_larger(word, best))),
             sent_number.eq(number),
             best_sent.eq(best_number),
             sent.eq(Mux(compare, 0, word)),

@@ -182,7 +182,12 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
         "outputs": [{"name": program.argmax, "meaning": "the number of the largest output"}]
         if program.argmax
         else [
-            {"name": output.name, "scale": output.scale, "approximation": str(output.approximation)}
+            {
+                "name": output.name,
+                "scale": output.scale,
+                "approximation": str(output.approximation),
+                "sampled": output.sampled,
+            }
             for output in program.outputs
         ],
         "named_weights": [

@@ -1,7 +1,9 @@
 """The analysis of one program: ranges of every register and errors of its outputs.
 
-Programs of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there would be
-too many nodes, enclosures of every register and of its error are followed, instruction by instruction, as follows.
+Programs that assign, take the relu or multiply registers with registers are followed forwards (``layers``). Of the
+others, those of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there
+would be too many nodes, enclosures of every register and of its error are followed, instruction by instruction, as
+follows.
 
 Stepwise intervals explode because programs compute and uncompute. Here both values and errors are followed as
 polynomials, so that everything that cancels in the program cancels in the bound. With ``s`` the exact scalar, ``s'``
@@ -33,6 +35,7 @@ from skinny.model.rings import FixedPoint
 from .box import Box, encoded, encoded_box
 from .enclosures import TINY, UNIT, Algebra, Enclosure
 from .graph import value_graph
+from .layers import follow_layers
 from .measures import Factor as NodeFactor
 from .nodes import Nodes
 from .recurring import recurring_states
@@ -76,10 +79,12 @@ class Overflow(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """Ranges of the source register of each instruction as it is read, and of the register of each output."""
+    """Ranges of the register that each instruction reads, that of the widest range if it reads several, with its
+    number, and of the register of each output."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    register: NDArray[np.int64]
     sent: list[tuple[float, float]]
 
 
@@ -88,7 +93,6 @@ class Analysis:
     the inputs, the weights and the start vector must fit."""
 
     def __init__(self, program: Program, ring: FixedPoint, box: Box) -> None:
-        program.expect_pure("bounds need")
         self.program, self.frac = program, ring.frac
         self.unit = Fraction(1, 1 << ring.frac)
         self.box = encoded_box(program, ring, box)
@@ -110,26 +114,46 @@ class Analysis:
         self.low = np.full(len(program), -np.inf)
         self.high = np.full(len(program), np.inf)
         self.errors = {output.name: float("inf") for output in program.outputs}
+        if program.pure:
+            self._bound_pure()
+        else:
+            self._bound_layers()
+
+    def _bound_pure(self) -> None:
+        """Bound a program that only adds, with scalars that read no registers."""
         if not self._evaluate():
             known = self.low.copy(), self.high.copy(), self.errors
             self._run()
             self._intersect(*known)
-            plausible = _PLAUSIBLE * len(program) * float(self.unit)
+            plausible = _PLAUSIBLE * len(self.program) * float(self.unit)
             if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
                 self._narrow()
-        scalars = [self.scalars.scalar(number) for number in range(len(program.forms))]
-        self.low = np.where(self.low > -_HOPELESS, self.low, -np.inf)
-        self.high = np.where(self.high < _HOPELESS, self.high, np.inf)
+        scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
+        self.low = self._on_grid(np.where(self.low > -_HOPELESS, self.low, -np.inf), np.ceil)
+        self.high = self._on_grid(np.where(self.high < _HOPELESS, self.high, np.inf), np.floor)
         self.errors = {name: error if error < _HOPELESS else float("inf") for name, error in self.errors.items()}
-        # Actual values are on the grid.
-        steps = 2.0**ring.frac
-        self.low, self.form_low = (
-            np.ceil(ends * steps) / steps for ends in (self.low, np.array([scalar.low for scalar in scalars]))
-        )
-        self.high, self.form_high = (
-            np.floor(ends * steps) / steps for ends in (self.high, np.array([scalar.high for scalar in scalars]))
-        )
+        forms = self.program.code.form
+        self.scalar_low = self._on_grid(np.array([scalar.low for scalar in scalars])[forms], np.ceil)
+        self.scalar_high = self._on_grid(np.array([scalar.high for scalar in scalars])[forms], np.floor)
         self.reads = self._reads()
+
+    def _bound_layers(self) -> None:
+        """Bound a program that assigns, takes the relu, or multiplies registers with registers."""
+        found = follow_layers(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named)
+        self.errors = found.errors
+        self.low, self.scalar_low, low = (
+            self._on_grid(ends, np.ceil) for ends in (found.low, found.scalar_low, found.read_low)
+        )
+        self.high, self.scalar_high, high = (
+            self._on_grid(ends, np.floor) for ends in (found.high, found.scalar_high, found.read_high)
+        )
+        self.reads = Reads(low, high, found.read_register, found.sent)
+
+    def _on_grid(self, ends: NDArray[np.float64], nearest: np.ufunc) -> NDArray[np.float64]:
+        """Ends of ranges of actual values, which are on the grid."""
+        steps = 2.0**self.frac
+        inside: NDArray[np.float64] = nearest(ends * steps) / steps
+        return inside
 
     def _evaluate(self) -> bool:
         """Bound everything by values at nodes; false when there would be too many for tight bounds."""
@@ -263,10 +287,10 @@ class Analysis:
         """The first value that is read and may not fit ``bits`` bits: at an output, or at an instruction, S before the
         register."""
         least, most = -(2.0 ** (bits - 1 - self.frac)), 2.0 ** (bits - 1 - self.frac) - float(self.unit)
-        code, outputs = self.program.code, self.program.outputs
+        outputs = self.program.outputs
         # The comparisons are this way round so that NaN counts as bad.
-        form_bad = ~((self.form_low >= least) & (self.form_high <= most))[code.form]
-        low, high, sent = self.reads
+        form_bad = ~((self.scalar_low >= least) & (self.scalar_high <= most))
+        low, high, registers, sent = self.reads
         bad = form_bad | ~((low >= least) & (high <= most))
         first = int(np.argmax(bad)) if bad.any() else len(bad)
         for output, (lowest, highest) in zip(outputs, sent, strict=True):
@@ -275,9 +299,8 @@ class Analysis:
         if first == len(bad):
             return None
         if form_bad[first]:
-            form = code.form[first]
-            return Overflow(first, None, None, float(self.form_low[form]), float(self.form_high[form]))
-        return Overflow(first, int(code.src[first]), None, float(low[first]), float(high[first]))
+            return Overflow(first, None, None, float(self.scalar_low[first]), float(self.scalar_high[first]))
+        return Overflow(first, int(registers[first]), None, float(low[first]), float(high[first]))
 
     def _reads(self) -> Reads:
         """The ranges of what is read, from those of what was written."""
@@ -296,11 +319,12 @@ class Analysis:
             writers.append(written[src])
             written[dst] = t
         chosen = np.array(writers[:-1], dtype=np.int64)
-        initial = np.array(start)[code.src]
+        registers = code.src.astype(np.int64)
+        initial = np.array(start)[registers]
         if not len(chosen):
-            return Reads(initial, initial, sent)
+            return Reads(initial, initial, registers, sent)
         low, high = (np.where(chosen < 0, initial, ends[chosen]) for ends in (self.low, self.high))
-        return Reads(low, high, sent)
+        return Reads(low, high, registers, sent)
 
     def bits_needed(self) -> int:
         """The fewest bits that hold what is given and what is read; a number above 32 means that 32 are not enough."""

@@ -8,7 +8,7 @@ box.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -21,11 +21,12 @@ from skinny.model.rings import FixedPoint, Real
 
 from .choose import Choice, Judge, Option, Proof, Task
 from .code import Code, Instruction
-from .drafts import Draft, History, drafts_of
+from .drafts import Draft, History, drafts_of, polish
 from .estimate import Estimate, sample_points
 from .goal import Ends, Goal, Precision
 from .lower import lower
 from .normalise import normalise
+from .passes.rescale import exponent
 from .polynomial import Polynomial, Table
 from .refuse import RefusalError, refuse
 
@@ -33,6 +34,8 @@ __all__ = ["Fixed", "Scaling", "Tried", "fit"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
+#: The most precise options of an output, which are made shorter.
+POLISHED = 6
 #: The number of bits when no word is large enough.
 NEVER = 999
 
@@ -69,14 +72,6 @@ class Fixed(NamedTuple):
     errors: dict[str, float]
     histories: dict[str, History]
     tried: list[Tried]
-
-
-def exponent(size: Fraction) -> int:
-    """The least ``e`` with ``size <= 2^e``; zero for a size of zero."""
-    if not size:
-        return 0
-    e = size.numerator.bit_length() - size.denominator.bit_length()
-    return e if size <= Fraction(2) ** e else e + 1
 
 
 def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
@@ -158,7 +153,9 @@ def _fit(
     ends = {name: tuple(end / Fraction(2) ** e for end in precision.box[name]) for name, e in scales.inputs.items()}
     box = tuple((ends[name][0], ends[name][1]) for name in table.names[: table.inputs])
     units = {name: 2.0**e for name, e in scales.outputs.items()}
-    options, histories = _options(outputs, table, polynomials, replace(goal, box=_atom_box(table, box)))
+    options, histories = _options(
+        outputs, table, polynomials, replace(goal, box=_atom_box(table, box), bits=precision.bits)
+    )
 
     def proof(name: str, option: Option, frac: int) -> Proof:
         program = lower({name: option.code}, table, goal.contract, given)
@@ -172,7 +169,11 @@ def _fit(
     limits = None
     if precision.error is not None:
         limits = {name: float(precision.error - error) for name, error in spent.items()}
-    judge = Judge(options, Task(precision.bits, fracs, limits, units), proof)
+    longest = {name: _longest(found, table.inputs) for name, found in options.items()}
+    judge = Judge(options, Task(precision.bits, fracs, limits, units, longest), proof)
+    for name, found in options.items():
+        rough = [option for option in judge.precise(name) if option.draft.history[-1][0] != "search"]
+        found.extend(_polished(rough[:POLISHED], goal))
     choice = judge.choose()
     if choice is None:
         raise refuse(judge, precision, spent)
@@ -186,6 +187,21 @@ def _fit(
         histories=histories,
         tried=_tried(judge, choice),
     )
+
+
+def _longest(options: Sequence[Option], inputs: int) -> int:
+    """The cycles that a precise program may take: a quarter more than the shortest, with one input one more."""
+    shortest = min(option.code.cycles for option in options)
+    return shortest + (max(1, shortest // 4) if inputs > 1 else 1)
+
+
+def _polished(options: Sequence[Option], goal: Goal) -> Iterator[Option]:
+    """Options that are made shorter in the way of the shortest program, which takes long, so few are."""
+    for option in options:
+        draft = option.draft.until(option.code)
+        polish(draft, goal)
+        for code in dict.fromkeys(code for step, code in draft.history if step in ("schedule", "search")):
+            yield Option(draft, code, Estimate(code, option.estimate.points))
 
 
 def _atom_box(table: Table, inputs: Sequence[Ends]) -> tuple[Ends, ...]:

@@ -39,15 +39,17 @@ __all__ = ["PASSES", "Compilation", "Precision", "compile_formula"]
 #: Registers a compiled program uses at most.
 WIDEST = 16
 #: The shares of the asked error that polynomials in place of functions may take, tried in this order.
-SHARES = (Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
+SHARES = (Fraction(511, 512), Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
+    (
+        """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
     before emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the
-    proven errors of the outputs in the user's units, ``tried`` are the best of the other programs, and ``sampled`` are
-    the outputs whose functions were only sampled."""
+    proven errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
+        ""
+    )
 
     program: Program
     steps: History
@@ -57,7 +59,6 @@ class Compilation:
     seconds: float = 0.0
     errors: dict[str, float] = field(default_factory=dict)
     tried: list[Tried] = field(default_factory=list)
-    sampled: list[str] = field(default_factory=list)
 
 
 def compile_formula(
@@ -117,8 +118,13 @@ def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precis
     from skinny.model.functions.approximate import approximate
 
     refused: RefusalError | None = None
+    tried: list[int] = []
     for share in SHARES:
         made = approximate(outputs, precision.box, precision.error * share)
+        degrees = [part.degree for approximation in made.values() for part in approximation.parts]
+        if degrees == tried:  # the same polynomials
+            continue
+        tried = degrees
         polynomials = {name: approximation.formula for name, approximation in made.items()}
         try:
             return _compile_polynomials(polynomials, goal, precision, made)
@@ -146,7 +152,11 @@ def _compile_polynomials(
         box=tuple(precision.box[name] for name in program.inputs),
         input_scales=tuple(fixed.scales.inputs[name] for name in program.inputs),
         outputs=tuple(
-            output._replace(scale=fixed.scales.outputs[output.name], approximation=spent[output.name])
+            output._replace(
+                scale=fixed.scales.outputs[output.name],
+                approximation=spent[output.name],
+                sampled=output.name in made and not made[output.name].proven,
+            )
             for output in program.outputs
         ),
     )
@@ -155,7 +165,6 @@ def _compile_polynomials(
         compiled,
         errors={name: error + float(spent[name]) for name, error in fixed.errors.items()},
         tried=fixed.tried,
-        sampled=[name for name, approximation in made.items() if not approximation.proven],
     )
 
 

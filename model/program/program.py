@@ -44,7 +44,8 @@ class Output(NamedTuple):
 
     What is sent, times ``2^scale``, is the result in the user's units. ``approximation`` bounds how far the program,
     computed exactly, is from the formula as it was written, in these units; it is above zero where functions were
-    replaced by polynomials.
+    replaced by polynomials. With ``sampled`` one of these is known by its values only, and ``approximation`` is the
+    largest difference that was seen.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Output(NamedTuple):
     restart: bool = False
     scale: int = 0
     approximation: Fraction = Fraction(0)
+    sampled: bool = False
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def expected_cells(
         each += [registers, registers, *([(config.bits + guard, threads)] if config.attention else [])]
     memories = each * cores + [results] * engine
     if config.argmax:
-        memories.append((config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length()))
+        memories += (1 + guard) * [(config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length())]
     images = rom.lanes if rom is not None else []
     # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
     # nothing left out.

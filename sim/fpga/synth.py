@@ -85,7 +85,7 @@ class Netlist:
 
     @property
     def unread(self) -> list[str]:
-        """The input bits that no cell and no output reads."""
+        """The input bits that no cell and no output reads, but for the reset: a design may have nothing to reset."""
         module = self._module
         read = {
             bit
@@ -99,7 +99,7 @@ class Netlist:
         return [
             f"{name}[{number}]" if len(port["bits"]) > 1 else name
             for name, port in ports
-            if port["direction"] == "input"
+            if port["direction"] == "input" and name != "rst"
             for number, bit in enumerate(port["bits"])
             if bit not in read
         ]

@@ -35,7 +35,6 @@ def asked(monkeypatch):
             predicted=9,
             checked="by looking at it",
             seconds=0.5,
-            sampled=[],
         )
 
     stub = ModuleType("skinny.model.compiler.pipeline")

@@ -139,7 +139,7 @@ def test_the_manifest_says_what_a_raw_word_means():
     scaled = replace(
         image.program,
         input_scales=(12, *image.program.input_scales[1:]),
-        outputs=tuple(o._replace(scale=-3, approximation=Fraction(1, 8)) for o in image.program.outputs),
+        outputs=tuple(o._replace(scale=-3, approximation=Fraction(1, 8), sampled=True) for o in image.program.outputs),
     )
     words = ((0, Fraction(1)), (1, scaled.weights[1] / scaled.weights[0]))
     scaled = replace(scaled, named=(NamedWeight("k", scaled.weights[0], Fraction(-200), Fraction(200), words),))
@@ -151,7 +151,8 @@ def test_the_manifest_says_what_a_raw_word_means():
     assert told["frac"] == 8
     assert told["meaning"] == "value = raw * 2^(scale - frac), raw being the word as a signed number"
     assert told["inputs"][0] == {"name": image.program.inputs[0], "scale": 12, "box": None}
-    assert told["outputs"][-1] == {"name": image.program.outputs[-1].name, "scale": -3, "approximation": "1/8"}
+    name = image.program.outputs[-1].name
+    assert told["outputs"][-1] == {"name": name, "scale": -3, "approximation": "1/8", "sampled": True}
 
 
 def test_manifest_encoding():

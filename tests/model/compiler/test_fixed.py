@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from skinny.model.compiler.fixed import exponent
 from skinny.model.compiler.pipeline import Precision, compile_formula
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.parse import parse_formula
@@ -71,10 +70,3 @@ def test_what_is_missing():
         compiled("y = x^2", 8, 0, 1, "v")
     with pytest.raises(InputError, match="--error is missing"):
         compiled("y = sin(x)", 16, -1, 1)
-
-
-@pytest.mark.parametrize(
-    ("size", "wanted"), [("0", 0), ("1", 0), ("4095", 12), ("4096", 12), ("4097", 13), ("1/5", -2)]
-)
-def test_exponents(size, wanted):
-    assert exponent(Fraction(size)) == wanted

@@ -45,7 +45,8 @@ def forged(folder, log="", cells=None, read=(2, 3, 4)):
         "port_directions": {"I0": "input", "I1": "input", "O": "output"},
         "connections": {"I0": list(read), "I1": ["0"], "O": [4]},
     }
-    ports = {"clk": {"direction": "input", "bits": [2]}, "d": {"direction": "input", "bits": [3, 4]}}
+    inputs = {"clk": [2], "d": [3, 4], "rst": [5]}
+    ports = {name: {"direction": "input", "bits": bits} for name, bits in inputs.items()}
     module = {"ports": ports | {"q": {"direction": "output", "bits": [9]}}, "cells": {"lut": lut}}
     (folder / "netlist.json").write_text(json.dumps({"modules": {"core": module}}))
     (folder / "yosys.log").write_text(log)
