@@ -177,11 +177,12 @@ class Core(Machine):
             m.submodules.guard = guard = Guard(config, self.image, self.rom)
             if config.argmax:
                 m.submodules.argmax_copy = copy = ArgmaxCopy(config, self.target)
+                control = datapath.decoded if config.deep else decoder.control
                 m.d.comb += [
                     copy.live.eq(f1_tag.live),
-                    copy.sender.emit.eq(decoder.control.emit),
-                    copy.sender.last.eq(decoder.control.last),
-                    copy.sender.sending.eq(decoder.control.route),
+                    copy.sender.emit.eq(control.emit),
+                    copy.sender.last.eq(control.neg if config.deep else control.last),
+                    copy.sender.sending.eq(control.route),
                     copy.push.eq(datapath.push),
                     copy.word.eq(datapath.result),
                     copy.push_o.eq(argmax.push_o),

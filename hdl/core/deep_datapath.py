@@ -47,6 +47,8 @@ class DeepDatapath(wiring.Component):
         The operand that comes in the next cycle shall be zero.
     retire, push, result, sender, live
         See :class:`~.datapath.Datapath`.
+    decoded : Out(deep_control_layout)
+        The instruction that entered one cycle ago, decoded.
     fault : Out(1)
         The instruction that retires is faulty, and its thread has a vector.
     parity : In(1)
@@ -73,6 +75,7 @@ class DeepDatapath(wiring.Component):
                 "fault": Out(1),
                 "parity": In(1),
                 "mismatch": Out(1),
+                "decoded": Out(deep_control_layout(config)),
                 **({"sender": Out(sender_layout)} if config.argmax else {}),
             }
         )
@@ -115,6 +118,7 @@ class DeepDatapath(wiring.Component):
         m.d.comb += [
             self.live.eq(Cat(tags[stage].live for stage in range(FETCHED + 1, end)).any()),
             decoder.word.eq(self.word),
+            self.decoded.eq(controls[FETCHED + 1]),
             registers.thread.eq(self.tag.thread),
             registers.src.eq(self.word.src),
             self.x_clear.eq(~cleared.use_x),

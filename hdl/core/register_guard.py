@@ -83,7 +83,7 @@ class RegisterGuard(wiring.Component):
             pairs.eq(Cat(different[at : at + 2].any() for at in range(0, config.bits, 2))),
             sent.eq(self.push),
             odd.eq(
-                (self.valid_factors & self.factors.use_src & (self.src_odd ^ src))
+                (self.valid_factors & self.factors.use_src & ~self.factors.bad & (self.src_odd ^ src))
                 | (self.valid_factors & self.factors.use_sum & (self.sum_odd ^ own))
                 | (self.valid_summand & ~self.summand.fresh & (self.dst_odd ^ dst))
             ),
