@@ -120,7 +120,8 @@ class DeepDecoder(wiring.Component):
             never_sum, attend, apply & ~word.flag, *(word.dst[at : at + 2] == word.src[at : at + 2] for at in pairs)
         )
         if self.registered:
-            held, held_found = Signal.like(parts, reset_less=True), Signal(len(found), reset_less=True)
+            held = Signal(deep_control_layout(config), reset_less=True)
+            held_found = Signal(len(found), reset_less=True)
             m.d.sync += [held.eq(parts), held_found.eq(found)]
             parts, found = held, held_found
         never_sum, always_sum, differ, same = found[0], found[1], found[2], found[3:]

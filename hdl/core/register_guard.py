@@ -3,7 +3,7 @@
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.machine.isa import CoreConfig, Op, Sending
 
 from .deep_decoder import deep_control_layout
 from .layout import word_layout
@@ -74,6 +74,11 @@ class RegisterGuard(wiring.Component):
         own = _later(m, "sum_parity", ~self.parity, self._factors - fetched)
         dst = _later(m, "dst_parity", self.parity ^ self.word.dst.xor(), self._summand - fetched)
         m.d.comb += self.write_parity.eq(_later(m, "write_parity", dst, config.pipeline - self._summand))
+        # A register that is sent must not be cleared on its way; nothing else would tell.
+        sends = self.word.op == Op.EMIT
+        if config.argmax:
+            sends = sends & (self.word.src[:2] != Sending.ZERO)
+        hidden = _later(m, "hidden", ~sends, self._summand - fetched)
         read = _later(m, "dst_held", self.dst_word, config.pipeline - self._summand)
 
         different = self.result ^ read
@@ -86,6 +91,7 @@ class RegisterGuard(wiring.Component):
                 (self.valid_factors & self.factors.use_src & ~self.factors.bad & (self.src_odd ^ src))
                 | (self.valid_factors & self.factors.use_sum & (self.sum_odd ^ own))
                 | (self.valid_summand & ~self.summand.fresh & (self.dst_odd ^ dst))
+                | (self.valid_summand & self.summand.fresh & ~hidden & ~self.summand.bad)
             ),
         ]
         m.d.comb += self.mismatch.eq(odd | (sent & pairs.any()))

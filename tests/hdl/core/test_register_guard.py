@@ -3,7 +3,7 @@ but was not read."""
 
 import pytest
 from skinny.hdl.core.register_guard import RegisterGuard
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.rings import Modular
 
 CONFIG = CoreConfig(Modular(8), width=8, threads=8, registers="memory", pipeline=7, guard=True)
@@ -43,6 +43,23 @@ def test_a_word_that_is_used_has_the_parity_of_its_address(bench, odd, use, vali
                         await settle(ctx)
                         assert ctx.get(guard.mismatch) == (wrong and judged and threads)
             assert ctx.get(guard.write_parity) == dst.bit_count() & 1 ^ parity
+
+    bench.simulate(guard, drive)
+
+
+def test_a_register_that_is_sent_is_not_cleared(bench):
+    guard = RegisterGuard(CONFIG, FACTORS, SUMMAND)
+
+    async def drive(ctx):
+        ctx.set(guard.summand.fresh, 1)
+        for op in Op:
+            for bad in (0, 1):
+                for valid in (0, 1):
+                    ctx.set(guard.word.op, op)
+                    ctx.set(guard.summand.bad, bad)
+                    ctx.set(guard.valid_summand, valid)
+                    await settle(ctx)
+                    assert ctx.get(guard.mismatch) == (op == Op.EMIT and valid and not bad)
 
     bench.simulate(guard, drive)
 
