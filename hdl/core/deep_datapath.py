@@ -138,7 +138,6 @@ class DeepDatapath(wiring.Component):
         result = Mux(control.relu & unit.o[-1], 0, unit.o) if config.relu else unit.o
         m.d.comb += [
             registers.write.eq(effect.write),
-            registers.onto_sum.eq(control.onto_sum),
             registers.write_thread.eq(tag.thread),
             registers.write_dst.eq(control.route if config.argmax else control.dst),
             registers.write_word.eq(result),

@@ -1,11 +1,11 @@
 """The register memory: the registers of all threads in block RAM, and the accumulator."""
 
-from amaranth import Cat, Module
+from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.cleared import ClearedRAM
 from skinny.hdl.parts.target import TARGETS, Target
-from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.machine.isa import ONE, CoreConfig, index_bits
 
 __all__ = ["RegisterMemory", "operand_latency", "summand_latency"]
 
@@ -46,8 +46,8 @@ class RegisterMemory(wiring.Component):
         The factors.
     dst_thread, dst, dst_clear, dst_word : In, In, In, Out
         The same for the summand; register 1 stands for ``S``.
-    write, onto_sum, write_thread, write_dst, write_word : In
-        A result, and where it is written; ``onto_sum`` when that is ``S``.
+    write, write_thread, write_dst, write_word : In
+        A result, and where it is written; register 1 stands for ``S``.
     write_parity : In(1)
         With the guard: the parity of the address that is meant.
     src_odd, sum_odd, dst_odd : Out(1)
@@ -72,7 +72,6 @@ class RegisterMemory(wiring.Component):
                 "dst_clear": In(1),
                 "dst_word": Out(word),
                 "write": In(1),
-                "onto_sum": In(1),
                 "write_thread": In(thread),
                 "write_dst": In(register),
                 "write_word": In(word),
@@ -87,16 +86,22 @@ class RegisterMemory(wiring.Component):
         m = Module()
         config = self.config
         latency = operand_latency(config)
+        # All copies learn from the destination itself where it is, so that an upset of it cannot make them differ.
+        onto_sum = Signal()
+        m.d.comb += onto_sum.eq(self.write_dst == ONE)
         place = Cat(self.thread, self.src), Cat(self.write_thread, self.write_dst)
         for name, cycles, addr, write_addr, write in (
-            ("src", latency, *place, self.write & ~self.onto_sum),
-            ("sum", latency, self.thread, self.write_thread, self.write & self.onto_sum),
+            ("src", latency, *place, self.write & ~onto_sum),
+            ("sum", latency, self.thread, self.write_thread, self.write & onto_sum),
             ("dst", summand_latency(config), Cat(self.dst_thread, self.dst), place[1], self.write),
         ):
             if name == "sum" and not config.attention:
                 continue
-            bits = config.bits + config.guard
-            m.submodules[f"{name}_copy"] = memory = ClearedRAM(bits, 1 << len(addr), cycles, [], self.target)
+            bits, words = config.bits + config.guard, 1 << len(addr)
+            # Also what was never written has the parity of its address: an upset may lead there.
+            own = ONE if name == "sum" else 0
+            init = [(own ^ at.bit_count() & 1) << config.bits for at in range(words)] if config.guard else []
+            m.submodules[f"{name}_copy"] = memory = ClearedRAM(bits, words, cycles, init, self.target)
             m.d.comb += [
                 memory.addr.eq(addr),
                 memory.clear.eq(getattr(self, f"{name}_clear")),

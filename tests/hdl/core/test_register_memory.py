@@ -19,7 +19,6 @@ def test_registers_and_accumulator_are_kept_for_each_thread(bench, pipeline):
             for register in range(9):
                 held[thread, register] = int(rng.integers(256))
                 ctx.set(memory.write, 1)
-                ctx.set(memory.onto_sum, register == ONE)
                 ctx.set(memory.write_thread, thread)
                 ctx.set(memory.write_dst, register)
                 ctx.set(memory.write_word, held[thread, register])
@@ -48,7 +47,6 @@ def test_each_word_that_is_not_used_is_cleared(bench):
     async def drive(ctx):
         for register in (ONE, 2):
             ctx.set(memory.write, 1)
-            ctx.set(memory.onto_sum, register == ONE)
             ctx.set(memory.write_dst, register)
             ctx.set(memory.write_word, 77)
             await ctx.tick()
