@@ -26,8 +26,8 @@ GENEROUS = 2
 #: Options of least estimated error that are proven to find the least error there is; when a proof needs more bits than
 #: the estimate, so many fraction bits less are tried.
 LEAST, COARSER = 3, 2
-#: The instructions of options that are proven for that, together.
-EFFORT = 1_000
+#: The instructions of options that are proven for that, together: of longer programs the shortest safe one is taken.
+EFFORT = 500
 #: Options that are tried for an output with one number of fraction bits, and numbers of fraction bits that are tried.
 TRIED, FORMATS = 12, 6
 
@@ -203,17 +203,18 @@ class Judge:
 
     def least(self, name: str, fracs: Sequence[int]) -> float:
         """The least error that is proven of any option that fits the word with one of ``fracs``."""
-        ranked = []
+        # Of options that look alike, most of them one code before and after a step, one is enough.
+        ranked: dict[tuple[float, int], tuple[Option, list[int]]] = {}
         for option in self.options[name]:
             fits = [frac for frac in fracs if option.estimate.bits(frac) <= self.task.bits]
             if fits:
-                ranked.append((self.error(name, option, fits[0]), option, fits[: 1 + COARSER]))
-        ranked.sort(key=lambda entry: (entry[0], entry[1].code.cycles))
+                key = self.error(name, option, fits[0]), option.code.cycles
+                ranked.setdefault(key, (option, fits[: 1 + COARSER]))
         least = float("inf")
         effort = 0
-        for _, option, tried in ranked[:LEAST]:
+        for _, (option, tried) in sorted(ranked.items())[:LEAST]:
             effort += len(option.code)
-            if effort > max(EFFORT, len(option.code)):
+            if effort > EFFORT:
                 break
             for frac in tried:
                 proof = self.proof(name, option, frac)
@@ -224,8 +225,7 @@ class Judge:
         return least
 
     def eligible(self, name: str, frac: int, limit: float) -> list[Option]:
-        """The options that seem to do, the shortest first."""
-        # Of options that look alike, most of them one code before and after a step, one is enough.
+        """The options that seem to do, the shortest first; of those that look alike one."""
         found = {
             (option.code.cycles, self.error(name, option, frac)): option
             for option in reversed(self.options[name])

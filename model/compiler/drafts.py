@@ -1,7 +1,8 @@
 """Drafts: the candidates of one output as code, carried through the passes over code.
 
 Precondition: the polynomial of an output. Postcondition: its drafts, the shortest first. Those that promise to be short
-are emitted, cleaned (peephole, prune) and, if they are among the shortest, scheduled and searched.
+are emitted, cleaned (peephole, prune) and, if they are among the shortest, scheduled and searched. For fixed point the
+first candidate, the text as it is written, is one of them in any case.
 """
 
 from __future__ import annotations
@@ -84,7 +85,10 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
         history.append((candidate.source, best.length, best.cost))
     best = min(found, key=_cost)
     _refuse_too_long(name, before, best.length)
-    drafts = [_emitted(candidate, goal) for members in _divided(found) for candidate in _near(members)]
+    near = [candidate for members in _divided(found) for candidate in _near(members)]
+    if goal.box is not None:
+        near += [candidate for candidate in found[:1] if candidate not in near and candidate.cost <= SMALL]
+    drafts = [_emitted(candidate, goal) for candidate in near]
     if goal.uses("peephole"):
         _apply("peephole", peephole, drafts)
     if goal.clean and goal.uses("prune"):

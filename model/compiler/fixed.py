@@ -73,6 +73,10 @@ class Fixed(NamedTuple):
     histories: dict[str, History]
     tried: list[Tried]
 
+    @property
+    def cycles(self) -> int:
+        return sum(code.cycles for code in self.codes.values())
+
 
 def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
     """The scales with which inputs, and outputs as far as sample points tell, lie between -1 and 1."""
@@ -129,15 +133,24 @@ def fit(
         scales = Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))
         return _fit(outputs, goal, precision, given, spent, scales)
     scales = scaling(outputs, precision.box)
-    try:
-        return _fit(scaled_formulas(outputs, scales), goal, precision, given, spent, scales)
-    except RefusalError as refusal:
-        # Sample points may have missed the greatest values of an output, or a value on the way to it is greater.
-        wider = Scaling(scales.inputs, {name: e + 1 for name, e in scales.outputs.items()})
+    found: list[Fixed] = []
+    refused: RefusalError | None = None
+    # A word holds one, so that it holds what is below two: so large an output has one more bit, unless something on the
+    # way to it gets too large then. Sample points may have missed the greatest values: then it has one bit less.
+    for more in (0, -1, 1):
+        moved = Scaling(scales.inputs, {name: e + more for name, e in scales.outputs.items()})
         try:
-            return _fit(scaled_formulas(outputs, wider), goal, precision, given, spent, wider)
-        except RefusalError as other:
-            raise refusal.or_closer(other) from None
+            found.append(_fit(scaled_formulas(outputs, moved), goal, precision, given, spent, moved))
+        except RefusalError as refusal:
+            refused = refusal if refused is None else refused.or_closer(refusal)
+        if found and more == -1:
+            break
+    if not found:
+        assert refused is not None
+        raise refused
+    if precision.error is not None:
+        return min(found, key=lambda fixed: (fixed.cycles, max(fixed.errors.values())))
+    return min(found, key=lambda fixed: (max(fixed.errors.values()), fixed.cycles))
 
 
 def _fit(
@@ -201,7 +214,7 @@ def _polished(options: Sequence[Option], goal: Goal) -> Iterator[Option]:
         draft = option.draft.until(option.code)
         polish(draft, goal)
         for code in dict.fromkeys(code for step, code in draft.history if step in ("schedule", "search")):
-            yield Option(draft, code, Estimate(code, option.estimate.points))
+            yield Option(draft, code, Estimate(code, option.estimate.points, option.estimate.weights))
 
 
 def _atom_box(table: Table, inputs: Sequence[Ends]) -> tuple[Ends, ...]:
@@ -244,6 +257,8 @@ def _options(
     points = sample_points(goal.box)
     for (weight, u), atom in table.fused.items():
         points[atom] = points[weight] * points[u]
+    weights = {table.inputs + n: float(max(-w.low, w.high)) for n, w in enumerate(table.weights)}
+    weights |= {atom: weights[weight] for (weight, _), atom in table.fused.items()}
     found: dict[str, dict[tuple[Instruction, ...], Option]] = {name: {} for name in outputs}
     histories: dict[str, History] = {}
     # What makes short programs shorter takes long, so it is done for the shapes of the shortest program only.
@@ -267,7 +282,7 @@ def _options(
                 for code in dict.fromkeys([draft.cleaned, draft.code]):
                     key = tuple(code.instructions())
                     if key not in found[name] and len(found[name]) < MOST_OPTIONS:
-                        found[name][key] = Option(draft, code, Estimate(code, points))
+                        found[name][key] = Option(draft, code, Estimate(code, points, weights))
     return {name: list(options.values()) for name, options in found.items()}, histories
 
 

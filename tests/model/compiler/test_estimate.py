@@ -100,3 +100,13 @@ def test_sample_points_lie_in_the_box(count):
         seen = {tuple(column) for column in points.T.tolist()}
         assert {tuple(map(float, corner)) for corner in product(*box)} <= seen
     assert np.array_equal(points, sample_points(box))
+
+
+def test_what_is_too_large_for_a_float_needs_more_than_any_word():
+    large, fraction = number(Fraction(10) ** 200), number(C)
+    scalars = [(2, 1, large), (0, 2, large), (2, 0, fraction), (0, 2, fraction)]
+    for last in (1, -1):  # with -1 the output is infinity less infinity
+        steps = [Instruction(dst, src, 1, scalar) for dst, src, scalar in scalars]
+        found = Estimate(Code.of([*steps, Instruction(0, 2, last, X)], START), POINTS)
+        assert found.largest == found.error(3) == np.inf
+        assert found.bits(3) > 1000
