@@ -44,8 +44,8 @@ LEAST_ARGMAX_THREADS = 4
 MOST_FLIPFLOPS = 16
 #: The register that reads as one in a core with registers in memory. As a destination it stands for the accumulator.
 ONE = 1
-#: Threads of a core with registers in memory, unless something else is asked for.
-DEEP_THREADS = 8
+#: Threads of a core with registers in memory, and its pipeline, unless something else is asked for.
+DEEP_THREADS, PIPELINE = 8, 7
 
 
 class Op(IntEnum):
@@ -157,7 +157,7 @@ class CoreConfig:
     relu: bool = False
     argmax: int = 0
     registers: str = "flipflops"
-    pipeline: int = 7
+    pipeline: int = PIPELINE
 
     def __post_init__(self) -> None:
         ring = self.ring
@@ -192,6 +192,7 @@ class CoreConfig:
             (self.relu, not self.assign, "relu needs the unit that assigns"),
             (self.relu or self.argmax, not ring.signed, f"relu and argmax need a ring with signs, not {ring.name}"),
             (self.argmax, self.threads < LEAST_ARGMAX_THREADS, f"argmax needs {LEAST_ARGMAX_THREADS} threads or more"),
+            (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
             (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
             (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
         ):
