@@ -27,8 +27,8 @@ EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[Healt
 
 @st.composite
 def runs(draw, config):
-    """A program, vectors as hardware words, and what source and sink do. Of registers in memory a program uses a few, all
-    of which it first assigns."""
+    """A program, vectors as hardware words, and what source and sink do. Of registers in memory a program uses a few,
+    which it assigns first."""
     inputs, weights = draw(st.integers(1, config.inputs)), draw(st.integers(1, config.weights))
     words = st.integers(0, (1 << config.bits) - 1)
     if isinstance(config.ring, PrimeField):
