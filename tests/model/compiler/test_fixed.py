@@ -87,6 +87,13 @@ def test_scales_use_the_word_up_to_two():
     assert made.errors["u"] == pytest.approx(3 * 2**-15 * 128, rel=1e-6)
 
 
+def test_the_words_of_named_weights_count():
+    """The product is at most 1, but the word of the weight holds 100."""
+    box = {"x": (Fraction(-1, 100), Fraction(1, 100))}
+    made = compile_formula(parse_formula("weight k = 1 in 0:100; y = k*x"), precision=Precision(16, None, box))
+    assert made.program.ring == "fixed:16.8"
+
+
 def test_scales_leave_room_on_the_way():
     """The square is below one and x is not: nothing is gained by a larger output."""
     made = compiled("y = (x - 3)^2", 16, 2, 4, scale=True)
