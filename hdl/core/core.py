@@ -7,6 +7,7 @@ from skinny.model.machine.isa import CoreConfig, index_bits
 from skinny.model.parallel.segments import Lane
 
 from .argmax import Argmax
+from .argmax_copy import ArgmaxCopy
 from .datapath import Datapath
 from .decoder import Decoder
 from .guard import Guard
@@ -156,6 +157,19 @@ class Core(Machine):
         mismatch = Signal()
         if config.guard:
             m.submodules.guard = guard = Guard(config, self.image, self.rom)
+            if config.argmax:
+                m.submodules.argmax_copy = copy = ArgmaxCopy(config, self.target)
+                m.d.comb += [
+                    copy.live.eq(f1_tag.live),
+                    copy.sender.emit.eq(decoder.control.emit),
+                    copy.sender.last.eq(decoder.control.last),
+                    copy.sender.sending.eq(decoder.control.route),
+                    copy.push.eq(datapath.push),
+                    copy.word.eq(datapath.result),
+                    copy.push_o.eq(argmax.push_o),
+                    copy.word_o.eq(argmax.word_o),
+                    guard.argmax.eq(copy.mismatch),
+                ]
             m.d.comb += [
                 guard.accept.eq(self.i.valid & self.i.ready),
                 guard.last.eq(self.i.p.last),

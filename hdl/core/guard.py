@@ -2,7 +2,7 @@
 
 A run that is undone proves its registers. It does not prove what it is told twice in the same way (memories, start
 vector, settings), nor whose inputs it took, nor what happens to a word after it was sent. Therefore memories carry
-parity bits, the control runs twice, what is sent is compared with its register, and results are numbered. See
+parity bits, control and argmax run twice, what is sent is compared with its register, and results are numbered. See
 ``docs/faults.md``.
 """
 
@@ -49,6 +49,8 @@ class Guard(wiring.Component):
         The operands, one cycle after their instruction is decoded, and their parity when they were written.
     echo, numbering : In(1)
         The mismatches of the datapath and of the result FIFO.
+    argmax : In(1)
+        The mismatches of :class:`~.argmax_copy.ArgmaxCopy`; only with argmax.
     cleared : In(1)
         Something is loaded that makes good what was found: forget it.
     mismatch : Out(1)
@@ -87,6 +89,7 @@ class Guard(wiring.Component):
                 "weight_parity": In(1),
                 "echo": In(1),
                 "numbering": In(1),
+                **({"argmax": In(1)} if config.argmax else {}),
                 "cleared": In(1),
                 "mismatch": Out(1),
                 "alarm": Out(1),
@@ -110,6 +113,8 @@ class Guard(wiring.Component):
             self.echo,
             self.numbering,
         ]
+        if self.config.argmax:
+            found.append(self.argmax)
         if not self.rom:
             m.submodules.settings = settings = SettingsParity(self.config, self.image)
             self._connect(m, settings, "write item start last_word last_input batches")

@@ -20,12 +20,13 @@ The values that must fit the word
 
 The files of this room
     ``bounds`` holds this question and its answer, ``suggest`` the search for the smallest format, ``analysis`` the
-    choice between four ways to find the answer. Programs that are not pure are followed forwards by ``layers``, with
+    choice between five ways to find the answer. Programs that are not pure are followed forwards by ``layers``, with
     the values as ``affine`` enclosures. Of the pure ones, those of few variables are evaluated at ``nodes``, along the
-    ``graph`` of their distinct values, with its ``measures`` and ``degrees``. Others are followed instruction by
-    instruction, with the ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may
-    forget. ``structure`` bounds long and deeply nested programs in another way. Each of them counts its work and gives
-    up when that is too much, whatever the clock says; what is not proven by then is infinite.
+    ``graph`` of their distinct values, with its ``measures`` and ``degrees``. For many variables the ``terms`` of the
+    ``polynomials`` along the graph are written down. Others are followed instruction by instruction, with the
+    ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may forget. ``structure`` bounds
+    long and deeply nested programs in another way. Each of them counts its work and gives up when that is too much,
+    whatever the clock says; what is not proven by then is infinite.
 """
 
 from __future__ import annotations

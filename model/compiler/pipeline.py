@@ -29,7 +29,6 @@ from .lower import lower
 from .normalise import normalise
 from .polynomial import Table
 from .prove import WrongOutputError, prove
-from .refuse import RefusalError
 
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
@@ -38,8 +37,6 @@ __all__ = ["PASSES", "Compilation", "Precision", "compile_formula"]
 
 #: Registers a compiled program uses at most.
 WIDEST = 16
-#: The shares of the asked error that polynomials in place of functions may take, tried in this order.
-SHARES = (Fraction(511, 512), Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
 
 
 @dataclass(frozen=True)
@@ -108,30 +105,18 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
 
 def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision) -> Compilation:
     """The pipeline, from formulas to the shortest program that is proven precise enough in fixed point. Functions are
-    replaced by polynomials first, which may take most of the error, then less of it."""
+    replaced by polynomials first."""
     functions = any(node.kind == "function" for node in postorder(*outputs.values()))
     if not functions:
         return _compile_polynomials(outputs, goal, precision, {})
-    if precision.error is None:
-        raise InputError("a formula with functions needs an error that its polynomials may have: --error is missing")
     # Loaded here, because polynomials need none of it.
-    from skinny.model.functions.approximate import approximate
+    from .shares import share_error
 
-    refused: RefusalError | None = None
-    tried: list[int] = []
-    for share in SHARES:
-        made = approximate(outputs, precision.box, precision.error * share)
-        degrees = [part.degree for approximation in made.values() for part in approximation.parts]
-        if degrees == tried:  # the same polynomials
-            continue
-        tried = degrees
+    def attempt(asked: Precision, made: Mapping[str, Approximation]) -> Compilation:
         polynomials = {name: approximation.formula for name, approximation in made.items()}
-        try:
-            return _compile_polynomials(polynomials, goal, precision, made)
-        except RefusalError as error:
-            refused = error if refused is None else refused.or_closer(error)
-    assert refused is not None
-    raise refused
+        return _compile_polynomials(polynomials, goal, asked, made)
+
+    return share_error(outputs, precision, attempt)
 
 
 def _compile_polynomials(

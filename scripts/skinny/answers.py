@@ -91,7 +91,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "speedup": {
             "levels": length / levels if levels else 1.0,
             "reads": length / most if most else None,
-            "segments": {str(lanes): by_segments(words, program.width, lanes) for lanes in LANES},
+            "segments": {str(lanes): by_segments(words, program.width, lanes) for lanes in LANES if program.linear},
         },
         "inputs": dict(zip(program.inputs, input_reads, strict=True)),
         "most_read": program.inputs[input_reads.index(most)] if most else None,

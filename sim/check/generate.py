@@ -31,7 +31,8 @@ def random_program(
     Linear forms are used where the core has an attention unit, and likewise assigns, sums of registers, relu and
     argmax. A ``reversible`` program assigns nothing."""
     ring = config.ring
-    inputs, count = min(inputs, config.inputs), min(8, config.weights)
+    # With assigns the empty form is one weight more, which is zero.
+    inputs, count = min(inputs, config.inputs), min(8, config.weights - config.assign)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
     weights = tuple(Fraction(int(element), scale) for element in random_elements(rng, ring, (count,)))
     forms: list[Form] = [*map(Input, range(inputs)), *map(Weight, range(count))]

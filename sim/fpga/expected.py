@@ -44,7 +44,7 @@ def expected_cells(
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
     memories = [program, weights, inputs, results] * cores + [results] * engine
     if config.argmax:
-        memories.append((config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length()))
+        memories += (1 + guard) * [(config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length())]
     images = rom.lanes if rom is not None else []
     # Bits that are the same in all words that a memory will ever hold may be made constant, and blocks that hold
     # nothing left out.

@@ -24,7 +24,8 @@ _PATTERNS = (
     (r"\.weights\.memory\[\]", "weight memory"),
     (r"\.inputs\.memory\.memory\[\]", "input memory"),
     (r"\.results\.memory\.memory\[\]", "result FIFO"),
-    (r"guard|echo|numbering|parity|alarm|cleared", "guard"),
+    (r"guard|echo|numbering|parity|alarm|cleared|argmax_copy", "guard"),
+    (r"\.argmax\W", "argmax"),
     (r"\.(program|weights|memory)\.", "memory outputs"),
     (r"\.datapath\.r\d+_\d+$", "registers R"),
     (r"\.datapath\.sum_\d+$", "accumulator S"),
@@ -42,7 +43,8 @@ _PATTERNS = (
 #: The purposes in the order of a table: from control to data, then checking, memories last.
 PLACES = (
     *("sequencer", "tags", "instructions", "input control", "FIFO control", "start and settings"),
-    *("memory outputs", "operands", "multiply-add", "write-back", "registers R", "accumulator S", "check", "guard"),
+    *("memory outputs", "operands", "multiply-add", "write-back", "registers R", "accumulator S", "check"),
+    *("argmax", "guard"),
     *("program memory", "weight memory", "input memory", "result FIFO"),
 )
 MEMORIES = PLACES[-4:]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.image import Waits
-from skinny.model.machine.isa import Op
 from skinny.sim.check.generate import random_vectors
 from skinny.sim.check.record import expect
 from skinny.sim.check.stimulus import Stimulus
@@ -79,7 +78,7 @@ class Upsets:
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
         # The value of the status word does not matter, only its fault bit.
-        emits = image.instructions[image.config.decode(image.words)["op"] == Op.EMIT]
+        emits = image.instructions[image.emit_addresses]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
         columns: tuple[NDArray[Any], ...] = (
