@@ -64,6 +64,7 @@ def write_page(
 ) -> None:
     """Write the page about ``answer``, what the command says in JSON. The data are compressed: 10^4 steps take some
     hundred kilobytes."""
+    program.expect_pure("the page needs")
     data = _data(answer, program, ring, np.stack([a, b])) | {"shape": shape}
     packed = base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":"), allow_nan=False).encode(), 9))
     template = files(__package__).joinpath("explain.html").read_text(encoding="utf-8")
@@ -106,7 +107,7 @@ def _data(answer: dict[str, Any], program: Program, ring: Ring, inputs: Array) -
         "scalars": scalar_texts(program),
         "forms": [_form(form) for form in program.forms],
         "values": [plain_all(side, "a form") for side in np.array(forms).reshape(-1, 2).T],
-        "code": [column.tolist() for column in program.code.arrays()],
+        "code": [column.tolist() for column in program.code.arrays()[:4]],
         "written": written,
         "restarts": sorted({output.at for output in program.outputs if output.restart}),
         "outputs": [

@@ -17,6 +17,7 @@ __all__ = ["register"]
 #: Entries of the answer that the first table leaves out, because they have tables or columns of their own.
 APART = (
     *("program", "inputs", "weight_reads", "speedup"),
+    *("linear_break", "reversible_break"),
     *("input_scales", "output_scales", "box", "approximations", "named_weights"),
 )
 
@@ -26,7 +27,10 @@ use an input or a weight, alone or in a linear form; critical path is a longest 
 what they multiply with; state bits are the registers, and the accumulator of a program with linear forms, in words of
 the ring (0 when the ring has no hardware). compiled for is the ring that the program was compiled for, if any; a scale
 e of an input means that x enters the program as x/2^e, one of an output that what is sent counts times 2^e; box is the
-range of each input that it was compiled for; approximations bound how far the program is from its formula.
+range of each input that it was compiled for; approximations bound how far the program is from its formula. linear:
+for fixed inputs the registers are multiplied by a matrix (lanes need that); reversible: the program can be undone (a
+self-check needs that); where one is not so, the first instruction that breaks it is named, counted from 0. argmax is
+the name of the number of the largest output, if the program sends that alone.
 
 Limits of the speed-up, each with multipliers enough:
   by levels    length / levels, the average parallelism: a level after the other, all of a level at once
@@ -58,6 +62,10 @@ def execute(args: argparse.Namespace) -> None:
     )
     shown["compiled_for"] = program.ring or "any ring"
     shown["outputs"] = ", ".join(map(_output_text, program.outputs))
+    shown["argmax"] = program.argmax or "none"
+    for promise in ("linear", "reversible"):
+        broken = answer[f"{promise}_break"]
+        shown[promise] = f"no, {broken}" if broken else "yes"
     print_table(
         (args.program, ""),
         [(key.replace("_", " "), f"{value:,}" if isinstance(value, int) else value) for key, value in shown.items()],

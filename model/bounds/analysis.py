@@ -88,6 +88,7 @@ class Analysis:
     the inputs, the weights and the start vector must fit."""
 
     def __init__(self, program: Program, ring: FixedPoint, box: Box) -> None:
+        program.expect_pure("bounds need")
         self.program, self.frac = program, ring.frac
         self.unit = Fraction(1, 1 << ring.frac)
         self.box = encoded_box(program, ring, box)

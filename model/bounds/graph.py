@@ -124,7 +124,7 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
     ways: dict[int, tuple[int, int]] = {}
     waiting = list(reversed(program.outputs))
     for t, (dst, src, sign, form) in enumerate(
-        zip(*(column.tolist() for column in program.code.arrays()), strict=True)
+        zip(*(column.tolist() for column in program.code.arrays()[:4]), strict=True)
     ):
         while waiting and waiting[-1].at <= t:
             output = waiting.pop()

@@ -36,7 +36,7 @@ def recurring_states(program: Program) -> list[bool]:
     moving = range(width) if width <= _MOST_REGISTERS else sorted({output.register for output in program.outputs})
     states = []
     for t, (dst, src, sign, form) in enumerate(
-        zip(*(column.tolist() for column in program.code.arrays()), strict=True)
+        zip(*(column.tolist() for column in program.code.arrays()[:4]), strict=True)
     ):
         if t in restarts:
             columns = unit.copy()

@@ -143,7 +143,7 @@ class _Walk:
         whole = all(factor.shift == 0 for factor in factors) and all(value.denominator == 1 for value in start)
         self.scale = 0 if whole else _SCALE
         self.initial = [int(value * (1 << self.scale)) for value in start]
-        self.code = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))
+        self.code = list(zip(*(column.tolist() for column in program.code.arrays()[:4]), strict=True))
         self.low = np.full(len(program), -np.inf)
         self.high = np.full(len(program), np.inf)
         #: Known in advance where a step's error does not depend on what it reads.

@@ -202,7 +202,9 @@ class Code:
         """The instructions one by one, with a look at the limits now and then."""
         for first in range(0, len(self), CHUNK):
             check()
-            yield from zip(*(column[first : first + CHUNK].tolist() for column in self.columns.arrays()), strict=True)
+            yield from zip(
+                *(column[first : first + CHUNK].tolist() for column in self.columns.arrays()[:4]), strict=True
+            )
 
     def instructions(self) -> list[Instruction]:
         """The instructions with their scalars written out."""

@@ -40,7 +40,7 @@ def emit(root: Expression, contract: Contract, start: tuple[int, ...]) -> Code:
     """The instructions of ``root``, which read register 1 and add to register 0."""
     emitter = _Emitter()
     block = emitter.emit(root, contract)
-    registers = np.arange(len(start), dtype=np.uint8)
+    registers = np.arange(len(start), dtype=np.uint16)
     registers[SOURCE], registers[TARGET] = 1, 0
     columns = Columns(registers[block.dst], registers[block.src], block.sign, block.form)
     return Code(columns, emitter.scalars, start)
@@ -87,5 +87,5 @@ class _Emitter:
         sign = -block.sign if item.reverse else block.sign
         if item.negate:
             sign = np.where((block.dst == TARGET) != (block.src == TARGET), -sign, sign)
-        roles = np.array(item.roles, dtype=np.uint8)
+        roles = np.array(item.roles, dtype=np.uint16)
         return Columns(roles[block.dst], roles[block.src], sign, block.form)

@@ -3,8 +3,9 @@
 Precondition: a program and the formulas of its outputs. Postcondition: none, or :exc:`CheckError`. The formula is
 evaluated as it was written and the program instruction by instruction, at fresh random points mod 2^61 - 1: a wrong
 program passes one point with probability at most ``length / 2^61``. Named weights are variables here: the
-program is right for all of their values. An in-place program is run from every unit vector
-and must change exactly one entry. Cost: linear, :data:`POINTS` times.
+program is right for all of their values. An in-place program is run from every unit vector, or from a random
+one where it is not linear, and must change exactly one entry. Cost: linear, :data:`POINTS` times. A program with a relu
+is refused, because a relu is no polynomial.
 """
 
 from __future__ import annotations
@@ -15,17 +16,24 @@ from fractions import Fraction
 
 from skinny.model.errors import CheckError
 from skinny.model.formula.formula import Formula, Operations
-from skinny.model.limits import check, checked
+from skinny.model.limits import checked
 from skinny.model.named_weight import NamedWeight
-from skinny.model.program.modular import PRIME, Number, form_residues, program_forms, random_point, residue, travel
-from skinny.model.program.program import Columns, Program
+from skinny.model.program.modular import (
+    PRIME,
+    Number,
+    form_residues,
+    program_forms,
+    random_point,
+    register_terms,
+    residue,
+    run_code,
+)
+from skinny.model.program.program import Program
 
 __all__ = ["POINTS", "WrongOutputError", "prove"]
 
 #: The number of random points at which the program and its formula are compared.
 POINTS = 2
-#: Instructions that are run between two looks at the limits.
-CHUNK = 1 << 14
 
 
 class WrongOutputError(CheckError):
@@ -46,22 +54,27 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
         values = dict(zip(program.inputs, scaled, strict=True))
         values |= {weight.name: value for weight, value in settings.items()}
         wanted = _formula_values(outputs, operations, values)
-        scalars = form_residues(program_forms(program, _weights(program, settings)), point)
+        weights = _weights(program, settings)
+        scalars = form_residues(program_forms(program, weights), point)
+        sums = register_terms(program, weights, point)
         for part in program.parts():
             (output,) = part.outputs
             value = wanted[output.name] * residue(Fraction(2) ** -output.scale) % PRIME
             if program.contract == "clean":
-                if _run(part.code, scalars, list(program.start))[output.register] != value:
+                registers = list(program.start)
+                run_code(part.code, scalars, sums, registers)
+                if registers[output.register] % PRIME != value:
                     raise WrongOutputError(output.name, "of the compiled program is wrong")
                 continue
-            for unit in range(program.width):
-                registers = [int(r == unit) for r in range(program.width)]
+            for registers in _starts(program, chance):
                 expected = list(registers)
-                if unit == 1:
-                    expected[output.register] = (expected[output.register] + value) % PRIME
-                if _run(part.code, scalars, registers) != expected:
+                expected[output.register] = (expected[output.register] + value * registers[1]) % PRIME
+                run_code(part.code, scalars, sums, registers)
+                if registers != expected:
                     raise WrongOutputError(output.name, "is not computed in place")
-    how = "in place, from every unit vector" if program.contract == "in-place" else "from the start vector"
+    how = "from the start vector"
+    if program.contract == "in-place":
+        how = f"in place, from {'every unit' if program.linear else 'a random'} vector"
     return f"at {POINTS} random points mod 2^61-1, {how}"
 
 
@@ -74,14 +87,11 @@ def _weights(program: Program, settings: Mapping[NamedWeight, int]) -> list[Numb
     return out
 
 
-def _run(code: Columns, scalars: list[int], registers: list[int]) -> list[int]:
-    """The registers after the code."""
-    for first in range(0, len(code), CHUNK):
-        check()
-        columns = (column[first : first + CHUNK].tolist() for column in code.arrays())
-        for _ in travel(zip(*columns, strict=True), scalars, registers):
-            pass
-    return [register % PRIME for register in registers]
+def _starts(program: Program, chance: random.Random) -> list[list[int]]:
+    """Registers from which an in-place program is run: for a matrix the unit vectors are enough."""
+    if not program.linear:
+        return [random_point(chance, program.width)]
+    return [[int(r == unit) for r in range(program.width)] for unit in range(program.width)]
 
 
 def _formula_values(outputs: Mapping[str, Formula], operations: Operations, point: Mapping[str, int]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.program.forms import Input, Linear, Weight, attention_cost
+from skinny.model.program.forms import Input, Linear, Step, Weight, attention_cost
 from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
@@ -27,7 +27,7 @@ from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Spa
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
 
-Code = list[tuple[int, int, int, int]]
+Code = list[tuple[int, int, int, int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +172,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
     """The image of ``program``. With ``self_check`` its inverse follows, ``check`` and the status word, so that every
     run proves that no bit was lost; a program that restarts is undone and checked before each restart. Raises
     :exc:`InputError` naming what does not fit."""
+    program.expect_pure("a core needs")
     _expect_room(program, config, self_check)
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
@@ -253,11 +254,11 @@ class _Writer:
         otherwise be undone by itself."""
         self.held = None
         for number in reversed(numbers):
-            dst, src, sign, form = code[number]
-            self.apply(number, dst, src, -sign, form)
+            dst, src, sign, form, mode = code[number]
+            self.apply(number, dst, src, -sign, form, mode)
         self.add(-1, Op.CHECK)
 
-    def apply(self, number: int, dst: int, src: int, sign: int, form: int) -> None:
+    def apply(self, number: int, dst: int, src: int, sign: int, form: int, mode: int) -> None:
         registers = {"dst": dst, "src": src, "neg": sign < 0}
         match self.program.forms[form]:
             case Input(u):
@@ -273,17 +274,19 @@ class _Writer:
         it counts all of its steps, otherwise single terms are taken away and added."""
         new = wanted.steps()
         if self.held is None or attention_cost(self.held, wanted) == new.total():
-            for at, (k, u) in enumerate(new.elements()):
-                self.attend(number, k, u, flag=at == 0)
+            for at, step in enumerate(new.elements()):
+                self.attend(number, step, flag=at == 0)
         else:
             held = self.held.steps()
-            for k, u in (held - new).elements():
-                self.attend(number, k, u, neg=1)
-            for k, u in (new - held).elements():
-                self.attend(number, k, u)
+            for step in (held - new).elements():
+                self.attend(number, step, neg=1)
+            for step in (new - held).elements():
+                self.attend(number, step)
         self.held = wanted
 
-    def attend(self, number: int, k: int, u: int, **marks: int) -> None:
+    def attend(self, number: int, step: Step, **marks: int) -> None:
+        k, u = step
+        assert isinstance(k, int)
         if u < 0:
             self.add(number, Op.BIAS, k=k, **marks)
         else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from skinny.model.program.program import Mode
 from skinny.model.rings import Array, FixedPoint, Ring
 from skinny.model.run.golden import instructions, packed_inputs, run, scalars
 
@@ -92,9 +93,12 @@ def distance(image: EngineImage, elements: Array) -> NDArray[np.float64]:
                 out[:, place] += image.config.width * np.abs(gradient).sum(axis=0)
             times = 1 + incoming[lane - 1] if lane > home else 2
             part = list(instructions(program, max(begin, ends[lane]), min(output.at, ends[lane + 1])))
-            for dst, src, sign, form in reversed(part):
-                out[:, place] += times * np.abs(gradient[dst])
-                gradient[src] += sign * step * value(form) * gradient[dst]
+            for dst, src, sign, form, mode in reversed(part):
+                slope = gradient[dst].copy()
+                if mode != Mode.ADD:
+                    gradient[dst] = 0
+                out[:, place] += times * np.abs(slope)
+                gradient[src] += sign * step * value(form) * slope
         if output.restart:
             home, begin = owner, output.at
     # These are sums of floats: a millionth more is far beyond what they lose.

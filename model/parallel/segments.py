@@ -213,6 +213,9 @@ def _lane_programs(program: Program, core: CoreConfig, cores: int) -> list[Progr
     """What each lane runs: its instructions, the outputs among them, and its registers as further outputs."""
     if program.width > core.width:
         raise InputError(f"{program.width} registers do not fit the width {core.width}")
+    program.expect_linear("lanes need")
+    if program.argmax:
+        raise InputError("lanes send outputs, not the number of the largest: argmax needs a single core")
     start = program.start + (0,) * (core.width - program.width)
     cuts = cut(program, cores, core.width)
     # An output between two segments is sent by the first of them; those at the end by the last lane.

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Accumulator",
     "Form",
     "Input",
     "Linear",
+    "Step",
     "Weight",
     "accumulator_cost",
     "attention_cost",
@@ -37,17 +39,32 @@ class Weight:
     k: int
 
 
+#: A step of the accumulator: the term ``w[k]·x[u]`` as ``(k, u)``, the bias as ``(k, -1)``, a register as in ``sums``.
+Step = tuple[int, int] | tuple[Input | Weight, int]
+
+
 class Linear(NamedTuple):
-    """The scalar ``Σ w[k]·x[u] + w[bias]``, built in the attention accumulator, one step for each term."""
+    """The scalar ``Σ w[k]·x[u] + Σ s·R[i] + w[bias]``, built in the attention accumulator, one step for each term.
+
+    ``sums`` are the terms with a register: ``(Weight(k), i)`` for ``w[k]·R[i]``, ``(Input(u), i)`` for ``x[u]·R[i]``. A
+    form with registers has the value that it has where it is applied.
+    """
 
     terms: tuple[tuple[int, int], ...]
     bias: int | None = None
+    sums: tuple[tuple[Input | Weight, int], ...] = ()
 
-    def steps(self) -> Counter[tuple[int, int]]:
-        """The accumulator steps as ``(k, u)``, the bias as ``(k, -1)``; a term listed twice counts twice."""
-        return Counter(self.terms if self.bias is None else (*self.terms, (self.bias, -1)))
+    @property
+    def registers(self) -> frozenset[int]:
+        """The registers that the form reads."""
+        return frozenset(register for _, register in self.sums)
 
-    def numbered_steps(self) -> frozenset[tuple[tuple[int, int], int]]:
+    def steps(self) -> Counter[Step]:
+        """The accumulator steps; a term listed twice counts twice."""
+        steps: tuple[Step, ...] = (*self.terms, *self.sums)
+        return Counter(steps if self.bias is None else (*steps, (self.bias, -1)))
+
+    def numbered_steps(self) -> frozenset[tuple[Step, int]]:
         """The steps as a set: a step is there with each of the numbers from 0 to one less than its count."""
         return frozenset((step, number) for step, count in self.steps().items() for number in range(count))
 
@@ -66,8 +83,31 @@ def attention_cost(held: Linear | None, wanted: Linear) -> int:
     return accumulator_cost(frozenset() if held is None else held.numbered_steps(), wanted.numbered_steps())
 
 
+class Accumulator:
+    """The form that the accumulator holds while a program runs; None when it holds none that is still valid."""
+
+    def __init__(self) -> None:
+        self.held: Linear | None = None
+
+    def hold(self, wanted: Linear) -> int:
+        """Make the accumulator hold ``wanted``; returns the steps that this takes."""
+        cost = attention_cost(self.held, wanted)
+        self.held = wanted
+        return cost
+
+    def write(self, register: int) -> None:
+        """A ``register`` is written: a form that reads it is no longer what the accumulator holds."""
+        if self.held is not None and self.held.sums and register in self.held.registers:
+            self.held = None
+
+    def restart(self) -> None:
+        """All registers are written."""
+        if self.held is not None and self.held.sums:
+            self.held = None
+
+
 def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:
-    """The accumulator steps of a program that uses ``forms`` in the order ``used``."""
+    """The accumulator steps of a program that uses ``forms``, which read no registers, in the order ``used``."""
     linear = np.array([isinstance(form, Linear) for form in forms], dtype=bool)
     if not linear.any():
         return 0
@@ -86,14 +126,17 @@ def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:
     return steps
 
 
+def _renumbered_scalar(scalar: Input | Weight, inputs: Sequence[int], weights: Sequence[int]) -> Input | Weight:
+    return Input(inputs[scalar.u]) if isinstance(scalar, Input) else Weight(weights[scalar.k])
+
+
 def renumbered(forms: Iterable[Form], inputs: Sequence[int], weights: Sequence[int]) -> Iterable[Form]:
     """The ``forms`` with other indices: input ``u`` becomes ``inputs[u]``, weight ``k`` becomes ``weights[k]``."""
     for form in forms:
         match form:
-            case Input(u):
-                yield Input(inputs[u])
-            case Weight(k):
-                yield Weight(weights[k])
-            case Linear(terms, bias):
+            case Input() | Weight():
+                yield _renumbered_scalar(form, inputs, weights)
+            case Linear(terms, bias, sums):
                 moved = tuple((weights[k], inputs[u]) for k, u in terms)
-                yield Linear(moved, None if bias is None else weights[bias])
+                read = tuple((_renumbered_scalar(scalar, inputs, weights), i) for scalar, i in sums)
+                yield Linear(moved, None if bias is None else weights[bias], read)

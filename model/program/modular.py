@@ -7,19 +7,37 @@ so one number tells them apart.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from .forms import Input, Linear, Weight
-from .program import Program
+import numpy as np
+from skinny.model.errors import InputError
+from skinny.model.limits import check
 
-__all__ = ["PRIME", "Number", "form_residues", "program_forms", "random_point", "residue", "travel"]
+from .forms import Input, Linear, Weight
+from .program import Columns, Mode, Program
+
+__all__ = [
+    "PRIME",
+    "Number",
+    "form_residues",
+    "program_forms",
+    "random_point",
+    "register_terms",
+    "residue",
+    "run_code",
+    "travel",
+]
 
 PRIME = (1 << 61) - 1
+#: Instructions that are run between two looks at the limits.
+CHUNK = 1 << 14
 
 Number = int | Fraction
 #: A linear form ``Σ c·x_u + bias`` as ``(((u, c), …), bias)``.
 LinearForm = tuple[tuple[tuple[int, Number], ...], Number]
+#: Terms ``(factor, register)`` of forms, by the number of the form.
+Sums = Mapping[int, Sequence[tuple[int, int]]]
 
 
 def residue(value: Number, prime: int = PRIME) -> int:
@@ -46,7 +64,8 @@ def form_residues(forms: Iterable[LinearForm], point: Sequence[int], prime: int 
 
 
 def program_forms(program: Program, weights: Sequence[Number] | None = None) -> Iterator[LinearForm]:
-    """The forms of a program, written out as linear forms of its inputs; ``weights`` take the place of its own."""
+    """The forms of a program, written out as linear forms of its inputs; ``weights`` take the place of its own. What
+    they read from registers is not in it: :func:`register_terms`."""
     weights = program.weights if weights is None else weights
     for form in program.forms:
         match form:
@@ -68,3 +87,34 @@ def travel(
         yield source
         if source:
             registers[dst] = (registers[dst] + sign * scalars[number] * source) % prime
+
+
+def register_terms(program: Program, weights: Sequence[Number], point: Sequence[int], prime: int = PRIME) -> Sums:
+    """Of each form that reads registers, by its number, the terms ``(factor, register)`` at ``point``."""
+    return {
+        number: [
+            (point[factor.u] if isinstance(factor, Input) else residue(weights[factor.k], prime), register)
+            for factor, register in program.forms[number].sums  # type: ignore[union-attr]
+        ]
+        for number in program.summing
+    }
+
+
+def run_code(code: Columns, scalars: Sequence[int], sums: Sums, registers: list[int], prime: int = PRIME) -> None:
+    """Run instructions on ``registers``, assigns and sums of registers included. A relu is no polynomial, so that no
+    point tells anything about it: it is refused."""
+    relu = np.flatnonzero(code.mode == Mode.RELU)
+    if len(relu):
+        raise InputError(f"instruction {relu[0]} takes the relu, which cannot be evaluated modulo a prime")
+    for first in range(0, len(code), CHUNK):
+        check()
+        columns = (column[first : first + CHUNK].tolist() for column in code.arrays())
+        for dst, src, sign, number, mode in zip(*columns, strict=True):
+            source = registers[src]
+            if mode == Mode.ADD and not source:
+                continue
+            scalar = scalars[number]
+            for factor, register in sums.get(number, ()):
+                scalar += factor * registers[register]
+            before = registers[dst] if mode == Mode.ADD else 0
+            registers[dst] = (before + sign * scalar * source) % prime

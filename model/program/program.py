@@ -1,7 +1,10 @@
 """Programs: straight-line code on ``width`` registers, ``R[dst] <- R[dst] ± scalar·R[src]``.
 
-Instructions are four numpy columns, so that programs of 10^7 instructions can be held, run and saved. A scalar
+Instructions are numpy columns, so that programs of 10^7 instructions can be held, run and saved. A scalar
 is an entry of the table ``forms``; constants stay exact rationals until a ring quantises them.
+
+A *pure* program only adds, and its forms read no registers. An instruction may also assign, with or without relu, and a
+form may read registers; :mod:`.promises` says what such a program no longer promises.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +23,17 @@ from skinny.model.errors import InputError
 from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import Number, Ring, exact_number, parse_ring
 
-from .forms import Form, Input, Linear, Weight, attention_cost, attention_steps, renumbered
+from .columns import Columns, Mode
+from .forms import Accumulator, Form, Input, Linear, Weight, attention_steps, renumbered
+from .promises import Break, linear_break, reversible_break, starting_assigns
 
-__all__ = [
-    "CONTRACTS",
-    "Columns",
-    "Output",
-    "Program",
-]
+__all__ = ["CONTRACTS", "MOST_WIDTH", "Columns", "Mode", "Output", "Program"]
 
 CONTRACTS = ("in-place", "clean")
 #: The register a compiled program reads one from: the default start is zero everywhere else.
 SOURCE = 1
+#: The most registers of a program.
+MOST_WIDTH = 1024
 #: Scales go from ``2^-MOST_SCALE`` to ``2^MOST_SCALE``: beyond that no word of 32 bits is near a person's numbers.
 MOST_SCALE = 256
 
@@ -52,36 +55,6 @@ class Output(NamedTuple):
     approximation: Fraction = Fraction(0)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Columns:
-    """Instructions as parallel arrays; ``sign`` is +1 or -1, ``form`` indexes the table of forms."""
-
-    dst: NDArray[np.uint8]
-    src: NDArray[np.uint8]
-    sign: NDArray[np.int8]
-    form: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, dst: Any, src: Any, sign: Any, form: Any) -> Columns:
-        return cls(
-            np.asarray(dst, np.uint8), np.asarray(src, np.uint8), np.asarray(sign, np.int8), np.asarray(form, np.int32)
-        )
-
-    @classmethod
-    def empty(cls) -> Columns:
-        return cls.of([], [], [], [])
-
-    def __len__(self) -> int:
-        return len(self.dst)
-
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.dst, self.src, self.sign, self.form
-
-    def part(self, chosen: Any) -> Columns:
-        """The instructions that a slice, a mask or an index array chooses."""
-        return Columns(self.dst[chosen], self.src[chosen], self.sign[chosen], self.form[chosen])
-
-
 @dataclass(frozen=True)
 class Program:
     """A straight-line program and everything needed to run it.
@@ -96,6 +69,9 @@ class Program:
     ``x/2^e`` (docs/units.md). ``box`` is the least and the greatest value of each input, in the user's units, that the
     program was compiled for, or None; ``ring`` is the name of the ring that it was compiled for, or empty. ``named``
     are the weights that have a name, a range, and the words ``w[k]`` that come from them (:meth:`with_weights`).
+
+    ``argmax``, if it is not empty, is the name of the only result: the number of the output that is the largest, the
+    first of equals; a single output gives 1 if it is above zero, else 0. Rings with signs only.
     """
 
     width: int
@@ -113,6 +89,7 @@ class Program:
     box: tuple[tuple[Fraction, Fraction], ...] | None = None
     ring: str = ""
     named: tuple[NamedWeight, ...] = ()
+    argmax: str = ""
 
     def __post_init__(self) -> None:
         if not self.start:
@@ -127,8 +104,8 @@ class Program:
 
     def validate(self) -> None:
         """Raise :exc:`InputError`, which names the first thing that is wrong."""
-        if not 2 <= self.width <= 255:
-            raise InputError(f"the width must be 2 to 255, not {self.width}")
+        if not 2 <= self.width <= MOST_WIDTH:
+            raise InputError(f"the width must be 2 to {MOST_WIDTH}, not {self.width}")
         if len(self.start) != self.width:
             raise InputError(f"the start vector must have {self.width} entries, not {len(self.start)}")
         if self.contract not in CONTRACTS:
@@ -142,12 +119,14 @@ class Program:
             raise InputError("the columns of the program differ in length")
         for what, bad in (
             (f"register out of range (width {self.width})", (code.dst >= self.width) | (code.src >= self.width)),
-            ("dst = src", code.dst == code.src),
+            ("mode is neither add, assign nor relu", code.mode > max(Mode)),
+            ("dst = src", (code.dst == code.src) & (code.mode == Mode.ADD)),
             ("sign is neither +1 nor -1", np.abs(code.sign) != 1),
             ("form index past the end", (code.form < 0) | (code.form >= len(self.forms))),
         ):
             if bad.any():
                 raise InputError(f"instruction {int(np.argmax(bad))}: {what}")
+        self._validate_destinations()
         if not self.outputs:
             raise InputError("a program needs at least one output")
         last = 0
@@ -162,6 +141,17 @@ class Program:
                 raise InputError(f"the name {Counter(names).most_common(1)[0][0]!r} is used twice")
         self._validate_units()
         self._validate_named()
+        if self.argmax and len({output.scale for output in self.outputs}) > 1:
+            raise InputError("argmax compares words: all outputs must have one scale")
+
+    def _validate_destinations(self) -> None:
+        """An instruction that adds to a register which its own form reads could not be undone."""
+        read = [number * MOST_WIDTH + r for number in self.summing for r in self.forms[number].registers]  # type: ignore[union-attr]
+        if read:
+            written = self.code.form.astype(np.int64) * MOST_WIDTH + self.code.dst
+            bad = np.isin(written, read) & (self.code.mode == Mode.ADD)
+            if bad.any():
+                raise InputError(f"instruction {int(np.argmax(bad))}: the form reads the register that is added to")
 
     def _validate_units(self) -> None:
         if len(self.input_scales) != len(self.inputs):
@@ -237,9 +227,13 @@ class Program:
                 weights, inputs = [], [u]
             case Weight(k):
                 weights, inputs = [k], []
-            case Linear(terms, bias):
+            case Linear(terms, bias, sums):
                 weights = [k for k, _ in terms] + ([] if bias is None else [bias])
-                inputs = [u for _, u in terms]
+                weights += [scalar.k for scalar, _ in sums if isinstance(scalar, Weight)]
+                inputs = [u for _, u in terms] + [scalar.u for scalar, _ in sums if isinstance(scalar, Input)]
+                for _, register in sums:
+                    if not 0 <= register < self.width:
+                        raise InputError(f"form {number}: register {register} is out of range (width {self.width})")
         for index, known, what in [(k, len(self.weights), "weight") for k in weights] + [
             (u, len(self.inputs), "input") for u in inputs
         ]:
@@ -264,8 +258,66 @@ class Program:
         last = self.outputs[-1]
         return any(output.restart and (output is not last or output.at < len(self)) for output in self.outputs)
 
+    @cached_property
+    def summing(self) -> tuple[int, ...]:
+        """The numbers of the forms that read registers."""
+        return tuple(n for n, form in enumerate(self.forms) if isinstance(form, Linear) and form.sums)
+
+    @cached_property
+    def linear_break(self) -> Break | None:
+        """The first instruction with which the map of registers is no matrix, for fixed inputs; None if it is one."""
+        return linear_break(self.code, self.summing)
+
+    @cached_property
+    def reversible_break(self) -> Break | None:
+        """The first instruction that no instruction undoes; None if there is none. Assigns with which the program, or
+        what follows a restart, begins count as its start."""
+        return reversible_break(self.code, self._restarts())
+
+    @property
+    def linear(self) -> bool:
+        """Whether the registers after the program are a matrix times those before it, for fixed inputs."""
+        return self.linear_break is None
+
+    @property
+    def reversible(self) -> bool:
+        """Whether everything behind the assigns that the program begins with can be undone."""
+        return self.reversible_break is None
+
+    @property
+    def pure(self) -> bool:
+        """Whether the program only adds, and its forms read no registers."""
+        return self.linear and not self.code.mode.any()
+
+    def expect_linear(self, who: str) -> None:
+        """Raise :exc:`InputError` unless the program is linear; ``who`` needs that."""
+        if self.linear_break is not None:
+            raise InputError(f"{who} a linear program, but {self.linear_break}")
+
+    def expect_reversible(self, who: str) -> None:
+        """Raise :exc:`InputError` unless the program is reversible; ``who`` needs that."""
+        if self.reversible_break is not None:
+            raise InputError(f"{who} a reversible program, but {self.reversible_break}")
+
+    def expect_pure(self, who: str) -> None:
+        """Raise :exc:`InputError` unless the program is pure; ``who`` needs that."""
+        found = [broken for broken in (self.linear_break, reversible_break(self.code, None)) if broken is not None]
+        if found:
+            raise InputError(f"{who} a program that only adds, without sums of registers, but {min(found)}")
+
+    def _restarts(self) -> list[int]:
+        """The positions at which the registers get the start vector, that of the beginning included."""
+        return [0, *(output.at for output in self.outputs if output.restart)]
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of what a run sends, in order: the outputs, or the number of the largest alone."""
+        return (self.argmax,) if self.argmax else tuple(output.name for output in self.outputs)
+
     def attends(self) -> int:
         """The number of attention steps, after which each linear form is in the accumulator when it is used."""
+        if self.summing:
+            return int(self.costs()[0].sum()) - len(self)
         return attention_steps(self.forms, self.code.form)
 
     @property
@@ -275,12 +327,13 @@ class Program:
 
     def inverse(self) -> Program:
         """The program that undoes this one, bit for bit in every ring: its instructions in reverse order, with the
-        other sign."""
+        other sign. It goes back to where the assigns end that the program begins with."""
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no inverse; take its parts")
-        back = self.code.part(slice(None, None, -1))
-        outputs = tuple(output._replace(at=len(self), restart=False) for output in self.outputs)
-        return replace(self, code=replace(back, sign=-back.sign), outputs=outputs)
+        self.expect_reversible("an inverse needs")
+        back = self.code.part(slice(starting_assigns(self.code), None)).part(slice(None, None, -1))
+        outputs = tuple(output._replace(at=len(back), restart=False) for output in self.outputs)
+        return replace(self, code=replace(back, sign=-back.sign), outputs=outputs, argmax="")
 
     def transpose(self) -> Program:
         """The backward pass: the instructions in reverse order, with ``dst`` and ``src`` swapped. It carries column
@@ -288,6 +341,7 @@ class Program:
         start register."""
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no transpose; take its parts")
+        self.expect_pure("a transpose needs")
         back = self.code.part(slice(None, None, -1))
         start = tuple(int(r == self.outputs[-1].register) for r in range(self.width))
         outputs = (Output(self.outputs[-1].name, SOURCE, len(self)),)
@@ -297,10 +351,11 @@ class Program:
             start=start,
             outputs=outputs,
             contract="clean",
+            argmax="",
         )
 
     def parts(self) -> list[Program]:
-        """The programs between restarts, each with its own outputs."""
+        """The programs between restarts, each with its own outputs, and without argmax, which is of all of them."""
         out = []
         first = 0
         held: list[Output] = []
@@ -308,7 +363,7 @@ class Program:
             held.append(output._replace(at=output.at - first, restart=False))
             if output.restart or output is self.outputs[-1]:
                 end = len(self) if output is self.outputs[-1] else output.at
-                out.append(replace(self, code=self.code.part(slice(first, end)), outputs=tuple(held)))
+                out.append(replace(self, code=self.code.part(slice(first, end)), outputs=tuple(held), argmax=""))
                 first, held = output.at, []
         return out
 
@@ -317,13 +372,16 @@ class Program:
         whether a cut there parts neighbouring instructions that use one linear form."""
         cost = np.ones(len(self), dtype=np.int64)
         glued = np.zeros(len(self) + 1, dtype=bool)
-        held: Linear | None = None
-        for position, number in enumerate(self.code.form.tolist()):
+        accumulator = Accumulator()
+        restarts = set(self._restarts())
+        for position, (number, dst) in enumerate(zip(self.code.form.tolist(), self.code.dst.tolist(), strict=True)):
+            if position in restarts:
+                accumulator.restart()
             form = self.forms[number]
             if isinstance(form, Linear):
-                cost[position] += attention_cost(held, form)
-                glued[position] = form == held
-                held = form
+                glued[position] = form == accumulator.held
+                cost[position] += accumulator.hold(form)
+            accumulator.write(dst)
         return cost, glued
 
     def segments(self, count: int) -> list[Program]:
@@ -331,6 +389,7 @@ class Program:
 
         A cut never parts neighbouring instructions that use one linear form: it would have to be built twice.
         """
+        self.expect_linear("segments need")
         if not count >= 1:
             raise InputError(f"the number of segments must be at least 1, not {count}")
         if self.has_restart:
@@ -345,19 +404,29 @@ class Program:
             cuts.append(max(cuts[-1], nearest))
         cuts.append(len(self))
         last = self.outputs[-1]
+        plain = replace(self, argmax="")
         return [
-            replace(self, code=self.code.part(slice(a, b)), outputs=(last._replace(at=b - a, restart=False),))
+            replace(plain, code=self.code.part(slice(a, b)), outputs=(last._replace(at=b - a, restart=False),))
             for a, b in itertools.pairwise(cuts)
         ]
 
     def level_numbers(self) -> NDArray[np.int64]:
         """The level of each instruction: one more than that of the last instruction before it with which it does not
-        commute. Two instructions commute unless one of them reads the register that the other one writes."""
+        commute. Two instructions commute unless one of them reads or assigns the register that the other one writes."""
         written = [0] * self.width
         read = [0] * self.width
         out = []
-        for dst, src in zip(self.code.dst.tolist(), self.code.src.tolist(), strict=True):
+        others = [form.registers if isinstance(form, Linear) else () for form in self.forms]
+        for dst, src, _, form, mode in zip(*(column.tolist() for column in self.code.arrays()), strict=True):
             level = max(written[src], read[dst]) + 1
+            for register in others[form]:
+                level = max(level, written[register] + 1)
+            if mode:
+                # An assign is behind what was added before; what is added later waits as if the assign read.
+                level = max(level, written[dst] + 1)
+                read[dst] = level
+            for register in others[form]:
+                read[register] = max(read[register], level)
             written[dst] = max(written[dst], level)
             read[src] = max(read[src], level)
             out.append(level)
@@ -376,7 +445,11 @@ class Program:
         return int(self.level_numbers().max(initial=0))
 
     def quantise(self, ring: Ring) -> NDArray[Any]:
-        """The weights as elements of ``ring``; a weight that does not fit is named."""
+        """The weights as elements of ``ring``; a weight that does not fit is named, and so is a comparison that the
+        ring does not have."""
+        if not ring.signed and (self.argmax or (self.code.mode == Mode.RELU).any()):
+            what = "an argmax" if self.argmax else f"a relu ({self.linear_break})"
+            raise InputError(f"{what} needs a ring with signs (modular:BITS, fixed:BITS.FRAC), not {ring.name}")
         out = np.empty(len(self.weights), dtype=ring.element_dtype)
         names = self.weight_names()
         for k, (weight, derived) in enumerate(zip(self.weights, self.derived, strict=True)):
@@ -444,6 +517,7 @@ class Program:
             input_scales=tuple(scales.values()),
             box=_whole(boxes.values()),
             ring=programs[0].ring,
+            argmax=last.argmax,
         )
 
 

@@ -18,9 +18,9 @@ from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import parse_ring
 
 from .forms import Form, Input, Linear, Weight
-from .program import CONTRACTS, Columns, Output, Program
+from .program import CONTRACTS, MOST_WIDTH, Columns, Mode, Output, Program
 
-__all__ = ["INTEGER", "NAME", "NUMBER", "VERSION", "Reader", "shortened"]
+__all__ = ["INTEGER", "NAME", "NUMBER", "REGISTER", "VERSION", "Reader", "shortened"]
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -28,12 +28,17 @@ DIGITS = f"[0-9]{{1,{MOST_DIGITS}}}"
 NUMBER = re.compile(f"[+-]?{DIGITS}(/{DIGITS})?")
 INTEGER = re.compile(f"[+-]?{DIGITS}")
 DECLARATION = re.compile(r"([wf])\[([0-9]{1,9})\]\s*=\s*(.*)")
-INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-])=\s*(\S+?)\s*\*\s*R([0-9]{1,9})")
+INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-]?)=\s*(.*)")
+PRODUCT = re.compile(r"([^\s()-]+?)\s*\*\s*R([0-9]{1,9})")
+#: What an assign writes: with or without relu, with or without a minus sign.
+ASSIGNED = re.compile(r"(relu\s*\()?\s*(-?)\s*([^()-]*?)\s*(\))?")
+REGISTER = re.compile("R([0-9]{1,9})")
 EMIT = re.compile(r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+))?")
 NAMED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*=\s*(\S+)\s+in\s+(\S.*)")
 #: Characters that are split into lines at once.
 BLOCK = 1 << 20
-LINEAR_TERM = re.compile(r"w\[([0-9]{1,9})\](?:\s*\*\s*(\S+))?")
+LINEAR_TERM = re.compile(r"(\S+?)(?:\s*\*\s*(\S+))?")
+WEIGHT = re.compile(r"w\[([0-9]{1,9})\]")
 
 
 class Reader:
@@ -66,6 +71,8 @@ class Reader:
         self.src: list[int] = []
         self.sign: list[int] = []
         self.form: list[int] = []
+        self.mode: list[int] = []
+        self.argmax = ""
         self.outputs: list[Output] = []
         self.emitted: set[str] = set()
 
@@ -74,9 +81,9 @@ class Reader:
 
     def program(self) -> Program:
         title = self.opening()
-        signs = {"+=": 1, "-=": -1}
+        signs = {"+=": (1, Mode.ADD), "-=": (-1, Mode.ADD), "=": (1, Mode.ASSIGN)}
         registers, scalars = self.registers, self.scalars
-        dst, src, sign, form = self.dst, self.src, self.sign, self.form
+        dst, src, sign, form, mode = self.dst, self.src, self.sign, self.form, self.mode
         ended = False
         number, line = self.line, ""
         for number, line in self.lines:
@@ -85,8 +92,8 @@ class Reader:
             try:
                 target, change, term = line.split(" ")
                 scalar, _, source = term.rpartition("*")
-                j, i, s, f = registers[target], registers[source], signs[change], scalars[scalar]
-                if i == j or ended:
+                j, i, (s, kind), f = registers[target], registers[source], signs[change], scalars[scalar]
+                if (i == j and not kind) or ended:
                     raise ValueError
             except (KeyError, ValueError):
                 self.line = number
@@ -104,6 +111,7 @@ class Reader:
             src.append(i)
             sign.append(s)
             form.append(f)
+            mode.append(kind)
         self.line = number - (line == "")
         if not ended:
             self.fail("the program is cut off: its last line must be 'end'")
@@ -114,7 +122,7 @@ class Reader:
                 weights=tuple(self.weights),
                 derived=tuple(self.derived),
                 forms=tuple(self.table),
-                code=Columns.of(dst, src, sign, form),
+                code=Columns.of(dst, src, sign, form, mode),
                 outputs=tuple(self.outputs),
                 contract=self.contract or "clean",
                 start=self.start,
@@ -124,6 +132,7 @@ class Reader:
                 box=self.whole_box(),
                 ring=self.ring,
                 named=tuple(weight._replace(words=tuple(self.words[name])) for name, weight in self.named.items()),
+                argmax=self.argmax,
             )
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from None
@@ -165,6 +174,7 @@ class Reader:
             "named": self.read_named,
             "weight": self.read_weight,
             "form": self.read_form,
+            "argmax": self.read_argmax,
             "table": self.read_table,
         }.get(word)
         if read is None:
@@ -182,8 +192,8 @@ class Reader:
     def read_width(self, rest: str) -> None:
         self.once(self.width, "width")
         width = int(rest) if re.fullmatch("[0-9]{1,9}", rest) else 0
-        if not 2 <= width <= 255:
-            self.fail(f"the width must be 2 to 255, not {shortened(rest)}")
+        if not 2 <= width <= MOST_WIDTH:
+            self.fail(f"the width must be 2 to {MOST_WIDTH}, not {shortened(rest)}")
         self.width = width
         self.registers.update((f"R{r}", r) for r in range(width))
 
@@ -307,18 +317,36 @@ class Reader:
         value = self.declaration(rest, "f", len(self.linear))
         terms: list[tuple[int, int]] = []
         bias: int | None = None
+        sums: list[tuple[Input | Weight, int]] = []
         for term in [] if value == "0" else value.split("+"):
             match = LINEAR_TERM.fullmatch(term.strip())
-            if not match:
-                self.fail(f"a term of a form must be like 'w[0]*x' or 'w[0]', not {shortened(term.strip())}")
-            k = self.weight_index(match[1])
+            weight = WEIGHT.fullmatch(match[1]) if match else None
+            register = self.summed_register(match[2]) if match else None
+            if match and register is not None:
+                factor = Weight(self.weight_index(weight[1])) if weight else Input(self.input_index(match[1]))
+                sums.append((factor, register))
+                continue
+            if not match or not weight:
+                self.fail(f"a term of a form must be like 'w[0]*x', 'x*R1' or 'w[0]', not {shortened(term.strip())}")
+            k = self.weight_index(weight[1])
             if match[2] is not None:
                 terms.append((k, self.input_index(match[2])))
             elif bias is None:
                 bias = k
             else:
                 self.fail("a form has at most one bias")
-        self.linear.append(Linear(tuple(terms), bias))
+        self.linear.append(Linear(tuple(terms), bias, tuple(sums)))
+
+    def summed_register(self, text: str | None) -> int | None:
+        """The register that a term of a form reads; None if it reads none. An input may be called like a register."""
+        found = REGISTER.fullmatch(text or "")
+        return self.register(found[1]) if found and text not in (self.inputs or {}) else None
+
+    def read_argmax(self, rest: str) -> None:
+        self.once(self.argmax, "argmax")
+        if not NAME.fullmatch(rest):
+            self.fail(f"argmax must be followed by the name of the result, not {shortened(rest)}")
+        self.argmax = rest
 
     def read_table(self, rest: str) -> None:
         for word in rest.split():
@@ -328,16 +356,24 @@ class Reader:
         self.declared = True
 
     def instruction(self, text: str) -> None:
-        match = INSTRUCTION.fullmatch(text)
+        whole = INSTRUCTION.fullmatch(text)
+        assert whole is not None
+        mode, sign, product = Mode.ADD, whole[2], whole[3]
+        if not sign:
+            assigned = ASSIGNED.fullmatch(product)
+            if assigned and (assigned[1] is None) == (assigned[4] is None):
+                mode, sign, product = Mode.RELU if assigned[1] else Mode.ASSIGN, assigned[2], assigned[3]
+        match = PRODUCT.fullmatch(product)
         if not match:
             self.fail(f"expected an instruction like 'R0 += x*R1', found {shortened(text)}")
-        dst, src = self.register(match[1]), self.register(match[4])
-        if dst == src:
+        dst, src = self.register(whole[1]), self.register(match[2])
+        if dst == src and mode == Mode.ADD:
             self.fail(f"dst = src: an instruction cannot read and write R{dst}")
-        self.form.append(self.scalar(match[3]))
+        self.form.append(self.scalar(match[1]))
         self.dst.append(dst)
         self.src.append(src)
-        self.sign.append(1 if match[2] == "+" else -1)
+        self.sign.append(-1 if sign == "-" else 1)
+        self.mode.append(mode)
 
     def emit(self, rest: str) -> None:
         match = EMIT.fullmatch(rest)

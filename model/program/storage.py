@@ -7,6 +7,7 @@ it is read.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -27,23 +28,32 @@ from skinny.model.named_weight import NamedWeight
 
 from .forms import Form, Input, Linear, Weight
 from .program import Columns, Output, Program
-from .reader import INTEGER, NUMBER, VERSION, shortened
+from .reader import INTEGER, NUMBER, shortened
 from .text import check_names, dumps, loads, number_text
 
 __all__ = ["ending", "load", "save"]
 
-KINDS = (Input, Weight, Linear)
-#: Columns of the binary form: name to type. A linear form has its bias (or -1) as index and ``terms`` many terms.
+FACTORS = (Input, Weight)
+KINDS = (*FACTORS, Linear)
+#: The version of the binary form.
+BINARY = 2
+#: Columns of the binary form: name to type. A linear form has its bias (or -1) as index, ``terms`` many terms and
+#: ``sums`` many terms with a register, whose factor is a form of its own kind.
 COLUMNS = {
-    "dst": np.uint8,
-    "src": np.uint8,
+    "dst": np.uint16,
+    "src": np.uint16,
     "sign": np.int8,
     "form": np.int32,
+    "mode": np.uint8,
     "form_kind": np.uint8,
     "form_index": np.int32,
     "form_terms": np.int32,
     "term_weight": np.int32,
     "term_input": np.int32,
+    "form_sums": np.int32,
+    "sum_kind": np.uint8,
+    "sum_index": np.int32,
+    "sum_register": np.int32,
     "derived": np.bool_,
 }
 TEXTS = ("header", "weights", "inputs")
@@ -55,11 +65,13 @@ HEADER: dict[str, Any] = {
     "input_scales": [],
     "output_units": [],
     "named": [],
+    "argmax": "",
 }
 #: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
-ENTRY = dict.fromkeys(("dst", "src", "sign", "form"), 16)
+CODE = ("dst", "src", "sign", "form", "mode")
+ENTRY = dict.fromkeys(CODE, 16)
 OBJECT = 128
-#: Bytes that the table of contents of an archive may have; ours have a fifth of it.
+#: Bytes that the table of contents of an archive may have; ours have a third of it.
 CONTENTS = 1 << 12
 
 
@@ -109,6 +121,7 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         "input_scales": program.input_scales,
         "output_units": [[o.scale, number_text(o.approximation, "an approximation")] for o in program.outputs],
         "named": [_named_fields(weight) for weight in program.named],
+        "argmax": program.argmax,
         "box": program.box and [[number_text(value, "a box") for value in side] for side in program.box],
     }
     texts = {
@@ -118,17 +131,23 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
     }
     terms = [form.terms if isinstance(form, Linear) else () for form in program.forms]
     flat = [term for some in terms for term in some]
+    sums = [form.sums if isinstance(form, Linear) else () for form in program.forms]
+    read = [term for some in sums for term in some]
     columns = {
-        **dict(zip(("dst", "src", "sign", "form"), program.code.arrays(), strict=True)),
+        **dict(zip(CODE, program.code.arrays(), strict=True)),
         "form_kind": [KINDS.index(type(form)) for form in program.forms],
         "form_index": [_index(form) for form in program.forms],
         "form_terms": [len(some) for some in terms],
         "term_weight": [k for k, _ in flat],
         "term_input": [u for _, u in flat],
+        "form_sums": [len(some) for some in sums],
+        "sum_kind": [KINDS.index(type(factor)) for factor, _ in read],
+        "sum_index": [_index(factor) for factor, _ in read],
+        "sum_register": [register for _, register in read],
         "derived": program.derived,
     }
     return {
-        "skinny": np.array(VERSION, dtype=np.int32),
+        "skinny": np.array(BINARY, dtype=np.int32),
         **{name: np.frombuffer(text.encode(), dtype=np.uint8) for name, text in texts.items()},
         **{name: np.asarray(column, dtype=COLUMNS[name]) for name, column in columns.items()},
     }
@@ -163,8 +182,8 @@ def _read_arrays(file: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
     _check_contents(file, name)
     with zipfile.ZipFile(file) as archive:
         version = _read_array(archive, "skinny", name, 1)
-        if int(version) != VERSION:
-            raise InputError(f"{name}: version {int(version)} is not known: this program reads version {VERSION}")
+        if int(version) != BINARY:
+            raise InputError(f"{name}: version {int(version)} is not known: this program reads version {BINARY}")
         left = current().memory
         out = {}
         for key in (*TEXTS, *COLUMNS):
@@ -215,6 +234,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         fields = HEADER | json.loads(header)
         width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
         self_check, ring, box, scales = (fields[key] for key in ("self_check", "ring", "box", "input_scales"))
+        argmax = fields["argmax"]
         units = fields["output_units"] or [[0, "0"]] * len(fields["outputs"])
         outputs = tuple(
             Output(*output)._replace(scale=scale, approximation=_number(near))
@@ -223,6 +243,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         kinds = (str, int, int, bool, int, Fraction)
         typed = all(type(value) is kind for output in outputs for value, kind in zip(output, kinds, strict=True))
         typed &= type(width) is int and type(contract) is str and type(title) is str and type(ring) is str
+        typed &= type(argmax) is str
         typed &= type(self_check) is bool and type(scales) is list and all(type(scale) is int for scale in scales)
         named = tuple(_named_weight(*entry) for entry in fields["named"])
         if box is not None:
@@ -243,7 +264,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         weights=tuple(map(Fraction, values)),
         derived=tuple(arrays["derived"].tolist()),
         forms=tuple(_forms(arrays)),
-        code=Columns.of(*(arrays[key] for key in ("dst", "src", "sign", "form"))),
+        code=Columns.of(*(arrays[key] for key in CODE)),
         outputs=outputs,
         contract=contract,
         start=start,
@@ -253,6 +274,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         box=box,
         ring=ring,
         named=named,
+        argmax=argmax,
     )
     check_names(program)
     return program
@@ -284,15 +306,29 @@ def _number(text: str) -> Fraction:
 
 
 def _forms(arrays: dict[str, NDArray[Any]]) -> Iterable[Form]:
-    kinds, indices, counts = (arrays[key].tolist() for key in ("form_kind", "form_index", "form_terms"))
-    terms = list(zip(arrays["term_weight"].tolist(), arrays["term_input"].tolist(), strict=False))
-    same = len(kinds) == len(indices) == len(counts) and len(arrays["term_weight"]) == len(arrays["term_input"])
-    if not same or min(counts, default=0) < 0 or sum(counts) != len(terms) or max(kinds, default=0) >= len(KINDS):
+    names = ("form_kind", "form_index", "form_terms", "form_sums")
+    kinds, indices, counts, reads = (arrays[key].tolist() for key in names)
+    terms = _rows(arrays, "term_weight", "term_input")
+    sums = _rows(arrays, "sum_kind", "sum_index", "sum_register")
+    same = len(kinds) == len(indices) == len(counts) == len(reads)
+    known = max(kinds, default=0) < len(KINDS) and max((kind for kind, _, _ in sums), default=0) < len(FACTORS)
+    whole = min((*counts, *reads), default=0) >= 0 and (sum(counts), sum(reads)) == (len(terms), len(sums))
+    if not (same and known and whole):
         raise InputError("the table of forms means nothing")
-    position = 0
-    for kind, index, count in zip(kinds, indices, counts, strict=True):
+    left, rest = iter(terms), iter(sums)
+    for kind, index, count, read in zip(kinds, indices, counts, reads, strict=True):
         if KINDS[kind] is Linear:
-            yield Linear(tuple(terms[position : position + count]), None if index == -1 else index)
-            position += count
+            own = tuple((k, u) for k, u in itertools.islice(left, count))
+            registers = tuple((FACTORS[of](at), register) for of, at, register in itertools.islice(rest, read))
+            yield Linear(own, None if index == -1 else index, registers)
+        elif count or read:
+            raise InputError("the table of forms means nothing")
         else:
-            yield Input(index) if KINDS[kind] is Input else Weight(index)
+            yield FACTORS[kind](index)
+
+
+def _rows(arrays: dict[str, NDArray[Any]], *names: str) -> list[tuple[int, ...]]:
+    """Columns as rows; columns of different lengths are refused."""
+    if len({len(arrays[name]) for name in names}) != 1:
+        raise InputError("the table of forms means nothing")
+    return list(zip(*(arrays[name].tolist() for name in names), strict=True))

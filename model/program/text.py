@@ -19,9 +19,13 @@ Each line is a statement::
     weight w[2] = kp
     weight w[3] = -1/2*kp
     form f[0] = w[0]*a + w[1]*b + w[0]
+    form f[1] = w[0]*a + w[2]*R0 + b*R1 + w[1]
+    argmax class
     R2 += a*R1
     R0 -= w[0]*R2
     R1 += f[0]*R0
+    R2 = -f[1]*R1
+    R0 = relu(f[0]*R2)
     emit y = R0
     emit y1 = R2 restart scale 3 approximation 1/1000
     end
@@ -31,7 +35,10 @@ the version line are the title; elsewhere ``#`` starts a comment and blank lines
 ``self-check`` and ``start`` may be left out (``clean``, none, one in ``R1``). Everything is declared before the first
 instruction. ``ring`` and ``box`` are those that the program was compiled for. ``scale`` is an exponent: the input ``a``
 enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is the result (docs/units.md). ``named`` is
-a weight that can be set within its range without compiling again; the weights that come from it say so.
+a weight that can be set within its range without compiling again; the weights that come from it say so. ``argmax`` is
+followed by the name of the only result of the program: the number of the output that is the largest.
+
+``+=`` and ``-=`` add to a register, ``=`` assigns one. In a form, ``w[2]*R0`` and ``b*R1`` are terms with a register.
 
 The scalars of a program are a table. Written text lists linear forms only; the table that is read back holds every
 scalar once, in order of first use. A program whose table differs (an inverse, a segment) gets a line ``table a f[0]
@@ -52,8 +59,8 @@ import numpy as np
 from skinny.model.errors import InputError
 
 from .forms import Input, Linear, Weight
-from .program import Output, Program
-from .reader import NAME, NUMBER, VERSION, Reader
+from .program import Mode, Output, Program
+from .reader import NAME, NUMBER, REGISTER, VERSION, Reader
 
 __all__ = ["check_names", "dumps", "instruction_texts", "loads", "number_text", "scalar_texts", "weight_texts"]
 
@@ -81,8 +88,10 @@ def dumps(program: Program) -> str:
     for form, scalar in zip(program.forms, scalars, strict=True):
         if isinstance(form, Linear):
             parts = [f"w[{k}]*{program.inputs[u]}" for k, u in form.terms]
+            parts += [f"{_factor(program, factor)}*R{register}" for factor, register in form.sums]
             parts += [] if form.bias is None else [f"w[{form.bias}]"]
             lines.append(f"form {scalar} = {' + '.join(parts) or '0'}")
+    lines += [f"argmax {program.argmax}"] * bool(program.argmax)
     if not _in_order_of_use(program):
         lines.append(f"table {' '.join(dict.fromkeys(scalars))}")
     done = 0
@@ -108,6 +117,10 @@ def _unit_lines(program: Program) -> Iterator[str]:
     for name, side in zip(program.inputs, program.box or (), strict=program.box is not None):
         low, high = (number_text(value, f"the box of {name}") for value in side)
         yield f"box {name} = {low}:{high}"
+
+
+def _factor(program: Program, factor: Input | Weight) -> str:
+    return program.inputs[factor.u] if isinstance(factor, Input) else f"w[{factor.k}]"
 
 
 def _emit_line(output: Output) -> str:
@@ -136,18 +149,30 @@ def scalar_texts(program: Program) -> list[str]:
 
 def instruction_texts(program: Program, scalars: list[str], first: int, end: int) -> list[str]:
     """The lines for the instructions from ``first`` up to ``end``; ``scalars`` come from :func:`scalar_texts`."""
-    heads = {(r, sign): f"R{r} {'+' if sign > 0 else '-'}= " for r in range(program.width) for sign in (1, -1)}
     tails = [f"*R{r}" for r in range(program.width)]
     columns = (column[first:end].tolist() for column in program.code.arrays())
-    return [heads[j, sign] + scalars[form] + tails[i] for j, i, sign, form in zip(*columns, strict=True)]
+    return [
+        f"R{j} {'+' if sign > 0 else '-'}= {scalars[form]}{tails[i]}"
+        if mode == Mode.ADD
+        else _assignment(j, f"{'' if sign > 0 else '-'}{scalars[form]}{tails[i]}", mode)
+        for j, i, sign, form, mode in zip(*columns, strict=True)
+    ]
+
+
+def _assignment(register: int, product: str, mode: int) -> str:
+    return f"R{register} = relu({product})" if mode == Mode.RELU else f"R{register} = {product}"
 
 
 def check_names(program: Program) -> None:
     """Refuse a name that could not be read back."""
     named = (weight.name for weight in program.named)
-    for given in (*program.inputs, *named, *(output.name for output in program.outputs)):
+    results = (*(output.name for output in program.outputs), *([program.argmax] if program.argmax else ()))
+    for given in (*program.inputs, *named, *results):
         if not NAME.fullmatch(given):
             raise InputError(f"{given!r} is not a name (letters, digits and _, not beginning with a digit)")
+    for given in program.inputs if program.summing else ():
+        if REGISTER.fullmatch(given):
+            raise InputError(f"the input {given!r} is called like a register, which the forms of the program read")
 
 
 def weight_texts(program: Program) -> Iterable[str]:

@@ -52,7 +52,8 @@ class Units:
             )
         self.ring = ring
         self.inputs = program.inputs
-        self.outputs = tuple(output.name for output in program.outputs)
+        self.outputs = program.results
+        self._bare = bool(program.argmax)
         self._input_scales = program.input_scales
         self._output_scales = tuple(output.scale for output in program.outputs)
 
@@ -77,7 +78,9 @@ class Units:
         return _times(self.ring.decode(element), self._input_scales[u])
 
     def decode(self, number: int, element: Any) -> Number:
-        """The number that ``element``, sent as output ``number``, stands for."""
+        """The number that ``element``, sent as result ``number``, stands for. What argmax sends is a bare number."""
+        if self._bare:
+            return int(element)
         return _times(self.ring.decode(element), self._output_scales[number])
 
     def in_output(self, number: int, value: Number) -> Number:

@@ -33,6 +33,7 @@ class FixedPoint(Ring):
     bits: int
     frac: int
     is_ring = False
+    signed = True
 
     def __post_init__(self) -> None:
         if not 2 <= self.bits <= 32:

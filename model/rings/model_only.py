@@ -20,6 +20,7 @@ class Exact(NumpyRing):
 
     name = "exact"
     bits = 0
+    signed = True
     element_dtype = np.dtype(object)
     packed_dtype = np.dtype(object)
 
@@ -39,6 +40,7 @@ class Real(NumpyRing):
     name = "real"
     bits = 0
     is_ring = False
+    signed = True
     element_dtype = np.dtype(np.float64)
     packed_dtype = np.dtype(np.float64)
 

@@ -18,6 +18,7 @@ class Modular(NumpyRing):
     """Z/2^bits, read as two's complement. Overflow of intermediates is harmless: results are exact mod 2^bits."""
 
     bits: int
+    signed = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 64:
@@ -49,6 +50,9 @@ class Modular(NumpyRing):
 
     def decode(self, element: Any) -> int:
         return int(element)
+
+    def relu(self, target: Array) -> None:
+        target[(target >> self.packed_dtype.type(self.bits - 1)) & self.packed_dtype.type(1) == 1] = 0
 
     # Packed words hold any number that is congruent to the element: numpy wraps, unpack() takes the residue.
     def pack(self, elements: Array) -> Array:

@@ -38,13 +38,15 @@ class Ring(ABC):
     """Arithmetic on elements, one by one or packed into numpy words that hold a batch.
 
     ``is_ring`` says whether sums and products are associative and distributive bit for bit, that is, whether rearranged
-    programs give identical results. ``bits`` is the width of a hardware word, 0 where there is no hardware. A packed
+    programs give identical results. ``signed`` says whether elements are above or below zero, so that there is a
+    :meth:`relu`. ``bits`` is the width of a hardware word, 0 where there is no hardware. A packed
     word holds ``inferences_per_word`` inferences.
     """
 
     name: str
     bits: int
     is_ring: bool = True
+    signed: bool = False
     element_dtype: np.dtype[Any] = np.dtype(np.int64)
     packed_dtype: np.dtype[Any] = np.dtype(np.int64)
     inferences_per_word: int = 1
@@ -77,6 +79,10 @@ class Ring(ABC):
     def accumulate(self, target: Array, scalar: Array, source: Array, sign: int, scratch: Array) -> None:
         """One instruction on packed values, in place: ``target <- target ± scalar·source``; ``scratch`` is an array
         of the shape of ``target`` that is overwritten."""
+
+    def relu(self, target: Array) -> None:
+        """Packed values below zero become zero, in place; only for rings that are ``signed``."""
+        np.maximum(target, 0, out=target)
 
     def pack(self, elements: Array) -> Array:
         """``elements`` in packed words, with the batch as last axis."""

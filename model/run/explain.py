@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Program
+from skinny.model.program.program import Mode, Program
 from skinny.model.rings import Array, Boolean, Exact, FixedPoint, Modular, Number, PrimeField, Real, Ring, exact_number
 
 from .golden import run, trace_chunks
@@ -130,7 +130,13 @@ def shares(program: Program, ring: Ring, a: Array, b: Array, method: str | None 
         raise InputError(f"the method must be {' or '.join(METHODS)}, not {method!r}")
     if method == "line" and _wraps(ring):
         raise InputError(f"shares along the line need division, which {ring.name} lacks: use exact, or the order")
-    if method == "order" or _wraps(ring):
+    program = replace(program, argmax="")
+    relu = np.flatnonzero(program.code.mode == Mode.RELU)
+    if method == "line" and len(relu):
+        raise InputError(
+            f"shares along the line need a polynomial, but instruction {relu[0]} takes the relu: use the order"
+        )
+    if method == "order" or _wraps(ring) or len(relu):
         return _order_shares(program, ring, a, b)
     exact = _over_rationals(program, ring)
     x, y = (_Rationals().encode_all([ring.decode(v) for v in given]) for given in (a, b))
@@ -208,12 +214,17 @@ def _line_shares(program: Program, x: Array, y: Array, number: int, degree: int)
     rationals.
 
     The forms are taken for the inputs: on the line they too are straight, so that an instruction costs the same
-    however many terms its form has, and the terms are looked at only once.
+    however many terms its form has, and the terms are looked at only once. Forms that read registers are not straight.
     """
     ring = _Rationals()
     out: list[Number] = [0] * len(program.inputs)
     if degree == 0:
         return out
+    nodes = np.array(range(degree), dtype=object)[:, None]
+    mean_weights = _mean_weights(degree)
+    if program.summing:
+        slopes = gradient(program, ring, x + nodes * (y - x), program.outputs[number].name).inputs
+        return ((mean_weights @ slopes) * (y - x)).tolist()  # type: ignore[no-any-return]
     begin, end = (ring.encode_all([_form_value(program, form, point) for form in program.forms]) for point in (x, y))
     lifted = replace(
         program,
@@ -222,9 +233,8 @@ def _line_shares(program: Program, x: Array, y: Array, number: int, degree: int)
         input_scales=(),
         box=None,
     )
-    nodes = np.array(range(degree), dtype=object)
-    slopes = gradient(lifted, ring, begin + nodes[:, None] * (end - begin), program.outputs[number].name).inputs
-    mean = _mean_weights(degree) @ slopes
+    slopes = gradient(lifted, ring, begin + nodes * (end - begin), program.outputs[number].name).inputs
+    mean = mean_weights @ slopes
     for form, slope in zip(program.forms, mean.tolist(), strict=True):
         match form:
             case Input(u):

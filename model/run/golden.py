@@ -6,19 +6,30 @@ batches are cut into blocks whose registers stay in the processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Program
+from skinny.model.program.program import Mode, Program
 from skinny.model.rings import Array, FixedPoint, Ring
 
 from .watch import Watch
 
-__all__ = ["Run", "matrices", "product", "run", "scalars", "trace", "trace_chunks", "tree_product", "word"]
+__all__ = [
+    "Run",
+    "decide",
+    "matrices",
+    "product",
+    "run",
+    "scalars",
+    "trace",
+    "trace_chunks",
+    "tree_product",
+    "word",
+]
 
 #: Bytes of one register in a block: registers, scratch and some scalars together fit a second-level cache.
 BLOCK = 1 << 17
@@ -28,10 +39,20 @@ KEPT = 1 << 26
 LISTED = 1 << 14
 
 
+#: ``(dst, src, sign, form, mode)``.
+Instruction = tuple[int, int, int, int, int]
+
+
+class Scalars(Protocol):
+    """The value of the form ``number`` when the registers are ``registers``."""
+
+    def __call__(self, number: int, registers: Sequence[Array] = ..., /) -> Array: ...
+
+
 class Run(NamedTuple):
-    """The elements after a run: ``outputs`` of shape ``(batch, outputs)``, and the ``registers`` after the last
-    instruction, of shape ``(batch, width)``. ``wrapped`` marks the rows in which a value that was read had wrapped; it
-    is None unless the run was watched."""
+    """The elements after a run: ``outputs``, which it sends, of shape ``(batch, results)``, and the ``registers`` after
+    the last instruction, of shape ``(batch, width)``. ``wrapped`` marks the rows in which a value that was read had
+    wrapped; it is None unless the run was watched."""
 
     outputs: Array
     registers: Array
@@ -43,12 +64,13 @@ def word(ring: Ring, element: Any) -> Array:
     return ring.constant(element, ring.inferences_per_word)
 
 
-def scalars(program: Program, ring: Ring, packed: Array, weights: Array | None = None) -> Callable[[int], Array]:
-    """A function from the number of a form to its value, for ``packed`` inputs of shape ``(inputs, words)``.
+def scalars(program: Program, ring: Ring, packed: Array, weights: Array | None = None) -> Scalars:
+    """A function from the number of a form, and the registers that it may read, to its value, for ``packed`` inputs of
+    shape ``(inputs, words)``.
 
     Each product of a linear form is rounded by the ring, sums wrap. Values are made when they are asked for, and those
-    used last are kept, within a bounded memory; a weight is one word that broadcasts. ``weights`` are the quantised
-    weights, if the caller has them.
+    used last are kept, within a bounded memory, but for what a form adds from registers; a weight is one word that
+    broadcasts. ``weights`` are the quantised weights, if the caller has them.
     """
     elements = program.quantise(ring) if weights is None else weights
     zero = word(ring, ring.embed(0))
@@ -69,7 +91,39 @@ def scalars(program: Program, ring: Ring, packed: Array, weights: Array | None =
                 return out if bias is None else ring.add(out, weight(bias))
 
     kept: Callable[[int], Array] = lru_cache(max(8, KEPT // max(1 << 10, packed.shape[1] * packed.itemsize)))(value)
-    return kept
+    sums = {number: program.forms[number].sums for number in program.summing}  # type: ignore[union-attr]
+
+    def now(number: int, registers: Sequence[Array] = ()) -> Array:
+        if number not in sums:
+            return kept(number)
+        out = kept(number).copy()
+        scratch = np.empty_like(out)
+        for factor, register in sums[number]:
+            scalar = packed[factor.u] if isinstance(factor, Input) else weight(factor.k)
+            ring.accumulate(out, scalar, registers[register], 1, scratch)
+        return out
+
+    return now if sums else lambda number, _=(): kept(number)
+
+
+def assign(ring: Ring, rows: Sequence[Array], scalar: Array, instruction: Instruction, scratch: Array) -> None:
+    """An instruction that assigns, with or without relu; ``scratch`` takes the product before its sign counts."""
+    dst, src, sign, _, mode = instruction
+    fresh = np.repeat(word(ring, ring.embed(0)), len(scratch))
+    ring.accumulate(fresh, scalar, rows[src], sign, scratch)
+    if mode == Mode.RELU:
+        ring.relu(fresh)
+    rows[dst][...] = fresh
+
+
+def decide(program: Program, ring: Ring, outputs: Array) -> Array:
+    """The elements that a run sends, from those of the outputs, of shape ``(batch, outputs)``: with argmax the number
+    of the largest, the first of equals, of a single output whether it is above zero. The number is a bare word,
+    whatever a ring takes its words for."""
+    if not program.argmax:
+        return outputs
+    chosen = outputs > 0 if outputs.shape[1] == 1 else np.argmax(outputs, axis=1)[:, None]
+    return chosen.astype(np.int64).astype(ring.element_dtype)
 
 
 def packed_inputs(program: Program, ring: Ring, inputs: Array) -> Array:
@@ -103,11 +157,18 @@ def _expect_elements(what: str, given: Array, ring: Ring) -> None:
         raise InputError(f"the {what} must be elements of {ring.name} ({ring.element_dtype}), not {given.dtype}")
 
 
-def instructions(program: Program, first: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """``(dst, src, sign, form)`` of each instruction from ``first`` up to ``end``."""
+def instructions(program: Program, first: int, end: int) -> Iterator[Instruction]:
+    """``(dst, src, sign, form, mode)`` of each instruction from ``first`` up to ``end``."""
     for at in range(first, end, LISTED):
         part = slice(at, min(at + LISTED, end))
         yield from zip(*(column[part].tolist() for column in program.code.arrays()), strict=True)
+
+
+def backwards(program: Program, first: int, end: int) -> Iterator[Instruction]:
+    """The instructions from ``first`` up to ``end``, the last of them first."""
+    for at in range(end, first, -LISTED):
+        part = slice(max(first, at - LISTED), at)
+        yield from zip(*(column[part][::-1].tolist() for column in program.code.arrays()), strict=True)
 
 
 def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None, *, watched: bool = False) -> Run:
@@ -135,13 +196,14 @@ def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None,
         if wrapped is not None and isinstance(ring, FixedPoint):
             watch = Watch(program, ring, weights, packed[:, block], rows, wrapped[block])
         _run_block(program, ring, value, begin[:, block], rows, sent[:, block], watch)
-    return Run(ring.unpack(sent, batch).T, ring.unpack(registers, batch).T, wrapped)
+    outputs = decide(program, ring, ring.unpack(sent, batch).T)
+    return Run(outputs, ring.unpack(registers, batch).T, wrapped)
 
 
 def _run_block(
     program: Program,
     ring: Ring,
-    value: Callable[[int], Array],
+    value: Scalars,
     begin: Array,
     rows: list[Array],
     sent: Array,
@@ -160,14 +222,18 @@ def _run_block(
                 row[...] = first
             if watch is not None:
                 watch.restart(begin)
-        for dst, src, sign, form in instructions(program, at, stop):
-            if watch is None:
-                accumulate(rows[dst], value(form), rows[src], sign, scratch)
-                continue
-            watch.use(form, value(form))
-            watch.read(src)
-            accumulate(rows[dst], value(form), rows[src], sign, scratch)
-            watch.write(dst, sign, scratch)  # accumulate leaves the product there
+        for instruction in instructions(program, at, stop):
+            dst, src, sign, form, mode = instruction
+            scalar = value(form, rows)
+            if watch is not None:
+                watch.use(form, scalar)
+                watch.read(src)
+            if mode == Mode.ADD:
+                accumulate(rows[dst], scalar, rows[src], sign, scratch)
+            else:
+                assign(ring, rows, scalar, instruction, scratch)
+            if watch is not None:
+                watch.write(dst, sign, mode, scratch)  # accumulate leaves the product there
         if number < len(sent):
             register = program.outputs[number].register
             sent[number] = rows[register]
@@ -197,8 +263,12 @@ def trace_chunks(
             if step > 0:
                 if step - 1 in restarts:
                     registers[...] = begin
-                dst, src, sign, form = next(steps)
-                ring.accumulate(registers[dst], value(form), registers[src], sign, scratch)
+                instruction = dst, src, sign, form, mode = next(steps)
+                scalar = value(form, registers)  # type: ignore[arg-type]
+                if mode == Mode.ADD:
+                    ring.accumulate(registers[dst], scalar, registers[src], sign, scratch)
+                else:
+                    assign(ring, registers, scalar, instruction, scratch)  # type: ignore[arg-type]
             seen[step - first] = registers
         yield first, ring.unpack(seen, batch).swapaxes(1, 2)
 
@@ -213,9 +283,11 @@ def trace(program: Program, ring: Ring, inputs: Array, start: Array | None = Non
 
 def matrices(program: Program, ring: Ring, x: Array) -> Array:
     """The instructions for one input vector as elements of shape ``(length, width, width)``: the row vector of
-    registers takes ``r <- r·M``, ``M = I ± s·E[src, dst]``."""
+    registers takes ``r <- r·M``, ``M = I ± s·E[src, dst]``; where an instruction assigns, the identity has no entry
+    for its ``dst``."""
     if program.has_restart:
         raise InputError("a program that restarts between outputs is no matrix product; take its parts")
+    program.expect_linear("matrices need")
     code = program.code
     value = scalars(program, ring, packed_inputs(program, ring, x[None]))
     used, place = np.unique(code.form, return_inverse=True)
@@ -226,6 +298,8 @@ def matrices(program: Program, ring: Ring, x: Array) -> Array:
     out = np.full((len(code), program.width, program.width), ring.embed(0), dtype=ring.element_dtype)
     diagonal = np.arange(program.width)
     out[:, diagonal, diagonal] = ring.encode(1)
+    assigns = np.flatnonzero(code.mode != Mode.ADD)
+    out[assigns, code.dst[assigns], code.dst[assigns]] = ring.embed(0)
     entries = np.where((code.sign > 0)[:, None], plus[place], minus[place])
     out[np.arange(len(code)), code.src, code.dst] = ring.unpack(entries, 1)[:, 0]
     return out

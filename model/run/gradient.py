@@ -1,23 +1,30 @@
-"""Gradients of one output, with a memory that does not depend on the length of the program.
+"""Gradients of one output. Where the program is reversible, the memory does not depend on its length.
 
-The transposed program carries the derivative of the output by each register backwards, while the inverse program
-beside it restores the registers that each instruction read. No trace is stored.
+The way back carries the derivative of the output by each register, while undoing each instruction restores the
+registers that it read. No trace is stored. What an assign overwrites cannot be restored: it is kept, on stretches that
+are run again from saved registers, so that the memory grows with the square root of the number of assigns.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Program
-from skinny.model.rings import Array, FixedPoint, Ring
+from skinny.model.program.program import Mode, Program
+from skinny.model.rings import Array, Exact, FixedPoint, Real, Ring
 
-from .golden import instructions, packed_inputs, packed_start, run, scalars, word
+from .golden import assign, backwards, instructions, packed_inputs, packed_start, scalars, word
 
 __all__ = ["Gradient", "gradient"]
+
+
+#: Values that a stretch between saved registers may keep at least.
+LEAST = 16
 
 
 class Gradient(NamedTuple):
@@ -38,40 +45,108 @@ def gradient(program: Program, ring: Ring, inputs: Array, output: str | None = N
     if isinstance(ring, FixedPoint):
         raise InputError(f"the rounding of {ring.name} has no derivative: use real")
     part = _up_to(program, output)
-    batch = len(inputs)
-    packed = packed_inputs(part, ring, inputs)
-    elements = part.quantise(ring)
-    value = scalars(part, ring, packed, elements)
-    weights = [word(ring, element) for element in elements]
-    unit = word(ring, ring.embed(1))
+    if (part.code.mode == Mode.RELU).any() and not isinstance(ring, Exact | Real):
+        raise InputError(f"the relu has no derivative in {ring.name}: use exact or real")
+    return _Backwards(part, ring, inputs).gradient()
 
-    # Copies, because pack() may hand out the array it was given.
-    registers = ring.pack(run(part, ring, inputs).registers.T).copy()
-    adjoint = packed_start(part.transpose(), ring, batch)
-    by_weight = ring.pack(np.full((len(part.weights), batch), ring.embed(0), dtype=ring.element_dtype))
-    by_input = ring.pack(np.full((len(part.inputs), batch), ring.embed(0), dtype=ring.element_dtype))
-    scratch = np.empty_like(registers[0])
 
-    back = instructions(part.inverse(), 0, len(part))
-    across = instructions(part.transpose(), 0, len(part))
-    for (dst, src, undo, number), (to, out_of, sign, _) in zip(back, across, strict=True):
-        scalar = value(number)
-        ring.accumulate(registers[dst], scalar, registers[src], undo, scratch)
-        ring.accumulate(adjoint[to], scalar, adjoint[out_of], sign, scratch)
-        # The scalar's own derivative is ±R[src]·adjoint[dst]: neither is changed by the instruction.
-        match part.forms[number]:
+class _Backwards:
+    """The way forwards to the output, and back with the derivative of the output by each register."""
+
+    def __init__(self, program: Program, ring: Ring, inputs: Array) -> None:
+        self.program, self.ring, self.batch = program, ring, len(inputs)
+        self.packed = packed_inputs(program, ring, inputs)
+        elements = program.quantise(ring)
+        self.value = scalars(program, ring, self.packed, elements)
+        self.weights = [word(ring, element) for element in elements]
+        self.registers = list(packed_start(program, ring, self.batch))
+        self.zero, self.unit = (word(ring, ring.embed(number)) for number in (0, 1))
+        self.scratch = np.empty_like(self.registers[0])
+        self.adjoint = self._zeros(program.width)
+        self.adjoint[program.outputs[-1].register][...] = self.unit
+        self.by_weight, self.by_input = self._zeros(len(program.weights)), self._zeros(len(program.inputs))
+
+    def _zeros(self, count: int) -> list[Array]:
+        return [np.repeat(self.zero, len(self.scratch)) for _ in range(count)]
+
+    def gradient(self) -> Gradient:
+        cuts = self._cuts()
+        saved = []
+        for first, end in pairwise(cuts[:-1]):
+            saved.append([row.copy() for row in self.registers])
+            self._forwards(first, end)
+        for first, end in reversed(list(pairwise(cuts))):
+            if end < len(self.program):
+                self.registers = saved.pop()
+            self._backwards(first, end, self._forwards(first, end))
+        ring, batch = self.ring, self.batch
+        return Gradient(
+            *(
+                ring.unpack(np.array(rows, dtype=ring.packed_dtype).reshape(len(rows), len(self.scratch)), batch).T
+                for rows in (self.by_weight, self.by_input)
+            )
+        )
+
+    def _cuts(self) -> list[int]:
+        """The positions at which the registers are saved, so that no stretch overwrites more than it need keep: about
+        as many values as are saved."""
+        assigns = np.flatnonzero(self.program.code.mode != Mode.ADD)
+        kept = max(LEAST, isqrt(len(assigns) * self.program.width))
+        return [0, *assigns[kept::kept].tolist(), len(self.program)]
+
+    def _forwards(self, first: int, end: int) -> list[Array]:
+        """Run a stretch; returns what its assigns overwrote."""
+        lost = []
+        for instruction in instructions(self.program, first, end):
+            dst, src, sign, form, mode = instruction
+            scalar = self.value(form, self.registers)
+            if mode == Mode.ADD:
+                self.ring.accumulate(self.registers[dst], scalar, self.registers[src], sign, self.scratch)
+            else:
+                lost.append(self.registers[dst].copy())
+                assign(self.ring, self.registers, scalar, instruction, self.scratch)
+        return lost
+
+    def _backwards(self, first: int, end: int, lost: list[Array]) -> None:
+        """Undo a stretch, and carry the derivative back over it."""
+        ring, registers, adjoint, scratch = self.ring, self.registers, self.adjoint, self.scratch
+        for dst, src, sign, form, mode in backwards(self.program, first, end):
+            slope = adjoint[dst]
+            if mode == Mode.ADD:
+                scalar = self.value(form, registers)
+                ring.accumulate(registers[dst], scalar, registers[src], -sign, scratch)
+            else:
+                slope = slope.copy()
+                if mode == Mode.RELU:
+                    slope[registers[dst] <= 0] = self.zero[0]
+                adjoint[dst][...] = self.zero
+                registers[dst] = lost.pop()
+                scalar = self.value(form, registers)
+            # The derivative by the scalar first: the one by the source may be of the same register.
+            self._scalar(form, ring.mul(registers[src], slope), sign)
+            ring.accumulate(adjoint[src], scalar, slope, sign, scratch)
+
+    def _scalar(self, number: int, slope: Array, sign: int) -> None:
+        """Add ``±slope``, the derivative by the form ``number``, to what the form is made of."""
+        accumulate, scratch = self.ring.accumulate, self.scratch
+        match self.program.forms[number]:
             case Input(u):
-                ring.accumulate(by_input[u], registers[src], adjoint[dst], sign, scratch)
+                accumulate(self.by_input[u], slope, self.unit, sign, scratch)
             case Weight(k):
-                ring.accumulate(by_weight[k], registers[src], adjoint[dst], sign, scratch)
-            case Linear(terms, bias):
-                slope = ring.mul(registers[src], adjoint[dst])
+                accumulate(self.by_weight[k], slope, self.unit, sign, scratch)
+            case Linear(terms, bias, sums):
                 for k, u in terms:
-                    ring.accumulate(by_weight[k], slope, packed[u], sign, scratch)
-                    ring.accumulate(by_input[u], slope, weights[k], sign, scratch)
+                    accumulate(self.by_weight[k], slope, self.packed[u], sign, scratch)
+                    accumulate(self.by_input[u], slope, self.weights[k], sign, scratch)
                 if bias is not None:
-                    ring.accumulate(by_weight[bias], slope, unit, sign, scratch)
-    return Gradient(ring.unpack(by_weight, batch).T, ring.unpack(by_input, batch).T)
+                    accumulate(self.by_weight[bias], slope, self.unit, sign, scratch)
+                for factor, register in sums:
+                    if isinstance(factor, Input):
+                        mine, scalar = self.by_input[factor.u], self.packed[factor.u]
+                    else:
+                        mine, scalar = self.by_weight[factor.k], self.weights[factor.k]
+                    accumulate(mine, slope, self.registers[register], sign, scratch)
+                    accumulate(self.adjoint[register], slope, scalar, sign, scratch)
 
 
 def _up_to(program: Program, output: str | None) -> Program:

@@ -1,8 +1,8 @@
 """The watch beside a golden run in fixed point: in which rows did a value wrap that the program reads.
 
 Two's complement sums may wrap on the way and come out right. What must fit the word is what is read: a source register
-that is multiplied, a linear form that is used, a word that is sent. The watch adds the same products to registers that
-do not wrap; where such a register is read and is not the golden one, the row wrapped.
+that is multiplied, a linear form that is used, a word that is sent, what a relu is taken of. The watch adds the same
+products to registers that do not wrap; where such a register is read and is not the golden one, the row wrapped.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from skinny.model.program.forms import Linear
-from skinny.model.program.program import Program
+from skinny.model.program.forms import Input, Linear
+from skinny.model.program.program import Mode, Program
 from skinny.model.rings import Array, FixedPoint
 
 __all__ = ["Watch"]
@@ -47,17 +47,28 @@ class Watch:
 
     def use(self, form: int, value: Array) -> None:
         """An instruction multiplies with ``value`` of the form with this number."""
-        if form in self._used:
-            return
-        self._used.add(form)
         found = self._program.forms[form]
-        if isinstance(found, Linear):
-            wide = np.zeros_like(self._scratch)
-            for k, u in found.terms:
-                wide += self._ring.rounded(self._weights[k] * self._packed[u])
-            if found.bias is not None:
-                wide += self._weights[found.bias]
+        if form in self._used or not isinstance(found, Linear):
+            return
+        if found.sums:
+            wide = self._terms(found)
+            for factor, register in found.sums:
+                self.read(register)
+                scalar = self._packed[factor.u] if isinstance(factor, Input) else self._weights[factor.k]
+                wide += self._ring.rounded(scalar * self._rows[register])
             self._compare(wide, value)
+        else:
+            self._used.add(form)
+            self._compare(self._terms(found), value)
+
+    def _terms(self, form: Linear) -> Array:
+        """The unwrapped sum of the terms of ``form`` that read no registers."""
+        wide = np.zeros_like(self._scratch)
+        for k, u in form.terms:
+            wide += self._ring.rounded(self._weights[k] * self._packed[u])
+        if form.bias is not None:
+            wide += self._weights[form.bias]
+        return wide
 
     def read(self, register: int) -> None:
         """The content of ``register`` is multiplied or sent."""
@@ -65,9 +76,15 @@ class Watch:
             self._unread.remove(register)
             self._compare(self._wide[register], self._rows[register])
 
-    def write(self, register: int, sign: int, product: Array) -> None:
-        """A rounded ``product`` was added to ``register`` or taken away."""
-        (np.add if sign > 0 else np.subtract)(self._wide[register], product, out=self._wide[register])
+    def write(self, register: int, sign: int, mode: int, product: Array) -> None:
+        """A rounded ``product`` was added to ``register`` or taken away, or assigned to it."""
+        wide = self._wide[register]
+        if mode != Mode.ADD:
+            wide[...] = 0
+        (np.add if sign > 0 else np.subtract)(wide, product, out=wide)
+        if mode == Mode.RELU:
+            self._compare(wide, self._ring.wrap(product if sign > 0 else -product))
+            np.maximum(wide, 0, out=wide)
         self._unread.add(register)
 
     def _compare(self, wide: Array, golden: Array) -> None:

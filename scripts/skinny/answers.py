@@ -14,6 +14,7 @@ from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Program
+from skinny.model.program.promises import Break
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.program.units import Encoded, Units, scaled
 from skinny.model.rings import Array, FixedPoint, Number, Real, Ring, exact_number
@@ -80,6 +81,10 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "attends": words - length,
         "width": program.width,
         "contract": program.contract,
+        "linear": program.linear,
+        "reversible": program.reversible,
+        "linear_break": _said(program.linear_break),
+        "reversible_break": _said(program.reversible_break),
         "start": program.start,
         "levels": levels,
         "critical_path": critical_path(program),
@@ -91,6 +96,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "inputs": dict(zip(program.inputs, input_reads, strict=True)),
         "most_read": program.inputs[input_reads.index(most)] if most else None,
         "outputs": [output.name for output in program.outputs],
+        "argmax": program.argmax or None,
         "compiled_for": program.ring or None,
         "input_scales": dict(zip(program.inputs, program.input_scales, strict=True)),
         "output_scales": {output.name: output.scale for output in program.outputs},
@@ -109,6 +115,10 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
     }
 
 
+def _said(broken: Break | None) -> str | None:
+    return None if broken is None else str(broken)
+
+
 def reads(program: Program) -> tuple[list[int], list[int]]:
     """The numbers of instructions that use each input, and those that use each weight."""
     uses = np.bincount(program.code.form, minlength=len(program.forms)).tolist()
@@ -120,9 +130,10 @@ def reads(program: Program) -> tuple[list[int], list[int]]:
             case Weight(k):
                 weights[k] += count
             case Linear():
-                for u in {u for _, u in form.steps() if u >= 0}:
+                for u in {u for _, u in form.terms} | {f.u for f, _ in form.sums if isinstance(f, Input)}:
                     inputs[u] += count
-                for k in {k for k, _ in form.steps()}:
+                bias = set() if form.bias is None else {form.bias}
+                for k in {k for k, _ in form.terms} | {f.k for f, _ in form.sums if isinstance(f, Weight)} | bias:
                     weights[k] += count
     return inputs, weights
 
@@ -132,12 +143,18 @@ def critical_path(program: Program) -> dict[str, int]:
     counts = {"inputs": 0, "weights": 0, "linear_forms": 0}
     kinds = {Input: "inputs", Weight: "weights", Linear: "linear_forms"}
     code = program.code
-    columns = (program.level_numbers(), code.dst, code.src, code.form)
-    wanted, read, written = program.depth, None, None
-    for level, dst, src, form in zip(*(column[::-1].tolist() for column in columns), strict=True):
-        if level == wanted and (read is None or dst == read or src == written):
-            counts[kinds[type(program.forms[form])]] += 1
-            wanted, read, written = level - 1, src, dst
+    columns = (program.level_numbers(), code.dst, code.src, code.form, code.mode)
+    wanted = program.depth
+    later: tuple[int, set[int], bool] | None = None
+    for level, dst, src, form, mode in zip(*(column[::-1].tolist() for column in columns), strict=True):
+        found = program.forms[form]
+        reads = {src, *found.registers} if isinstance(found, Linear) else {src}
+        # Two instructions do not commute when one reads, or assigns, the register that the other one writes.
+        if level == wanted and (
+            later is None or dst in later[1] or later[0] in reads or (dst == later[0] and (mode or later[2]))
+        ):
+            counts[kinds[type(found)]] += 1
+            wanted, later = level - 1, (dst, reads, bool(mode))
     return counts
 
 
@@ -233,7 +250,9 @@ def _in_ring(error: Fraction | None, program: Program) -> Fraction | None:
 
 def explanation(program: Program, ring: Ring, a: Array, b: Array, method: str | None = None) -> dict[str, Any]:
     """Why the inputs ``a`` and ``b`` give different outputs; ``skinny explain --help`` explains the keys. Inputs and
-    outputs are in the user's units, registers as the program holds them."""
+    outputs are in the user's units, registers as the program holds them. What argmax decides on is explained, not its
+    decision."""
+    program = replace(program, argmax="")
     with np.errstate(all="ignore"):  # floats may overflow, which is then named
         parting = divergence(program, ring, a, b)
         found = shares(program, ring, a, b, method)
@@ -347,7 +366,7 @@ def simulation(
     stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     words, records = [], []
     for stimulus, record in zip(stimuli, simulate(image, watch(stimuli), simulator, vcd), strict=True):
-        words.append(outputs(stimulus, record)[:, : len(program.outputs)])
+        words.append(outputs(stimulus, record)[:, : len(program.results)])
         records.append(record)
     found = config.unpack(np.concatenate(words), len(elements))
     _compare(program, ring, image.golden(elements), found)
@@ -362,7 +381,7 @@ def _compare(program: Program, ring: Ring, expected: Array, found: Array) -> Non
     wrong = np.argwhere(expected != found)
     if len(wrong):
         row, column = wrong[0]
-        name = program.outputs[column].name
+        name = program.results[column]
         units = Units(program, ring)
         values = f"{units.decode(column, expected[row, column])}, got {units.decode(column, found[row, column])}"
         raise CheckError(f"inference {row + 1}, output {name}: the golden run gives {values}")

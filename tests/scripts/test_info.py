@@ -17,6 +17,10 @@ def test_facts_of_a_program(answer):
         "attends": 1,
         "width": 3,
         "contract": "clean",
+        "linear": True,
+        "reversible": True,
+        "linear_break": None,
+        "reversible_break": None,
         "start": [0, 1, 0],
         "levels": 3,  # R2, then R0 twice (these commute), then R2 again
         "critical_path": {"inputs": 2, "weights": 0, "linear_forms": 1},  # b, f[0], a
@@ -28,6 +32,7 @@ def test_facts_of_a_program(answer):
         "inputs": {"a": 2, "b": 1},
         "most_read": "a",
         "outputs": ["y", "z"],
+        "argmax": None,
         "compiled_for": None,
         "input_scales": {"a": 0, "b": 0},
         "output_scales": {"y": 0, "z": 0},
@@ -55,6 +60,38 @@ def test_the_table_says_the_same(skinny):
     assert "2 inputs, 0 weights, 1 linear forms" in out
     assert [line.split() for line in out.splitlines() if line.startswith("by levels")] == [["by", "levels", "1.33"]]
     assert "by segments, 8 lanes" in out
+
+
+MACHINE = """\
+skinny 1
+width 4
+inputs a b
+weight w[0] = 2
+form f[0] = w[0]*a + b*R3 + w[0]*R2
+argmax best
+R3 = a*R1
+R2 += f[0]*R1
+R0 = relu(-w[0]*R2)
+emit y = R0
+emit z = R2
+end
+"""
+
+
+def test_promises_and_what_breaks_them(answer, skinny, tmp_path):
+    (tmp_path / "m.skn").write_text(MACHINE.replace(" + w[0]*R2", ""))
+    found = answer("info", str(tmp_path / "m.skn"))
+    assert (found["linear"], found["reversible"], found["argmax"]) == (False, False, "best")
+    assert found["linear_break"] == "instruction 1 multiplies with a sum of registers"
+    assert found["reversible_break"] == "instruction 2 takes the relu"
+    assert (found["words"], found["inputs"], found["weight_reads"]) == (5, {"a": 2, "b": 1}, [2])
+    assert (found["levels"], found["critical_path"]) == (3, {"inputs": 1, "weights": 1, "linear_forms": 1})
+    _, out, _ = skinny("info", str(tmp_path / "m.skn"))
+    assert "no, instruction 2 takes the relu" in out
+    (tmp_path / "m.skn").write_text(MACHINE)
+    code, _, err = skinny("info", str(tmp_path / "m.skn"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.endswith("m.skn: instruction 1: the form reads the register that is added to\n")
 
 
 UNITS = """\

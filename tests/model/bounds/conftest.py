@@ -77,7 +77,7 @@ def _steps(program, start, multiply, wrapped=lambda value: value):
             if output.restart:
                 registers = list(start)
         if t < len(program):
-            dst, src, sign, form = (int(column[t]) for column in program.code.arrays())
+            dst, src, sign, form = (int(column[t]) for column in program.code.arrays()[:4])
             registers[dst] = wrapped(registers[dst] + sign * multiply(form, registers[src]))
             written.append(registers[dst])
     return written, sent

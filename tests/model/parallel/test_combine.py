@@ -63,7 +63,7 @@ def plain_combination(image, x):
                 return wrapped(ring, total + (0 if bias is None else weights[bias]))
 
     def advance(registers, code):
-        for dst, src, sign, form in zip(*(column.tolist() for column in code.arrays()), strict=True):
+        for dst, src, sign, form in zip(*(column.tolist() for column in code.arrays()[:4]), strict=True):
             product = rounded(ring, scalar(program.forms[form]), registers[src])
             registers[dst] = wrapped(ring, registers[dst] + sign * product)
         return registers

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from skinny.model.named_weight import NamedWeight
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 
 
 @st.composite
@@ -34,7 +34,13 @@ def drawn_programs(draw):
     if weights:
         index = st.integers(0, len(weights) - 1)
         terms = st.lists(st.tuples(index, st.integers(0, max(0, len(inputs) - 1))), max_size=3 if inputs else 0)
-        linear = st.builds(lambda t, b: Linear(tuple(t), b), terms, st.none() | index)
+        # An input that is called like a register must not be in a program whose forms read registers.
+        summing = "R1" not in inputs and draw(st.booleans())
+        factors = st.builds(Weight, index)
+        if inputs:
+            factors |= st.builds(Input, st.integers(0, len(inputs) - 1))
+        sums = st.lists(st.tuples(factors, st.integers(0, width - 1)), max_size=2 if summing else 0)
+        linear = st.builds(lambda t, b, s: Linear(tuple(t), b, tuple(s)), terms, st.none() | index, sums)
         forms = draw(st.permutations(forms + draw(st.lists(linear, max_size=3))))
     length = draw(st.integers(0, 12)) if forms else 0
     named = draw(named_weights(range(len(weights))))
@@ -45,7 +51,14 @@ def drawn_programs(draw):
     src = [(j + draw(st.integers(1, width - 1))) % width for j in dst]
     sign = draw(st.lists(st.sampled_from([1, -1]), min_size=length, max_size=length))
     form = draw(st.lists(st.integers(0, max(0, len(forms) - 1)), min_size=length, max_size=length))
-    scales = st.integers(-256, 256)
+    mode = draw(st.lists(st.sampled_from(Mode), min_size=length, max_size=length))
+    for at, (j, number) in enumerate(zip(dst, form, strict=True)):
+        if isinstance(forms[number], Linear) and j in forms[number].registers:
+            mode[at] = mode[at] or Mode.ASSIGN
+        if mode[at] and draw(st.booleans()):
+            src[at] = j
+    argmax = draw(st.sampled_from(["", "", "best"]))
+    scales = st.integers(-256, 256) if not argmax else st.just(draw(st.integers(-256, 256)))
     sizes = st.fractions(0, max_denominator=1000)
     sides = st.tuples(st.fractions(max_denominator=1000), sizes).map(lambda side: (side[0], side[0] + side[1]))
     box = st.lists(sides, min_size=len(inputs), max_size=len(inputs)).map(tuple)
@@ -60,13 +73,14 @@ def drawn_programs(draw):
         weights=tuple(weights),
         derived=tuple(draw(st.booleans()) for _ in weights),
         forms=tuple(forms),
-        code=Columns.of(dst, src, sign, form),
+        code=Columns.of(dst, src, sign, form, mode),
         outputs=outputs,
+        argmax=argmax,
         contract=draw(st.sampled_from(["clean", "in-place"])),
         start=tuple(draw(st.lists(st.integers(-9, 2**70), min_size=width, max_size=width))),
         self_check=draw(st.booleans()),
         named=named,
-        input_scales=tuple(draw(scales) for _ in inputs),
+        input_scales=tuple(draw(st.integers(-256, 256)) for _ in inputs),
         box=draw(st.none() | box),
         ring=draw(st.sampled_from(["", "fixed:16.11", "modular:8", "real"])),
         title=draw(st.sampled_from(["", "y = a", "y = a # twice\n\n  z = b", "ä·b"])),

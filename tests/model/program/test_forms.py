@@ -17,10 +17,19 @@ def test_a_term_listed_twice_takes_two_steps():
 
 
 def test_renumbered_forms_name_the_new_inputs_and_weights():
-    forms = (Input(1), Weight(0), Linear(((0, 1), (1, 0)), 1), Linear(((1, 1),)))
+    sums = ((Input(1), 4), (Weight(1), 0))
+    forms = (Input(1), Weight(0), Linear(((0, 1), (1, 0)), 1), Linear(((1, 1),)), Linear((), 0, sums))
     assert list(renumbered(forms, inputs=[5, 7], weights=[2, 9])) == [
         Input(7),
         Weight(2),
         Linear(((2, 7), (9, 5)), 9),
         Linear(((9, 7),)),
+        Linear((), 2, ((Input(7), 4), (Weight(9), 0))),
     ]
+
+
+def test_registers_are_terms_like_others():
+    form = Linear(((0, 0),), 1, ((Weight(0), 2), (Input(0), 2), (Weight(0), 2)))
+    assert form.registers == {2}
+    assert attention_cost(None, form) == 5
+    assert attention_cost(form, form._replace(sums=form.sums[:1])) == 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.named_weight import NamedWeight
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import matrices, product, run
 
@@ -39,8 +39,8 @@ def code(**changes):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"width": 1, "start": (1,)}, "the width must be 2 to 255, not 1"),
-        ({"width": 256}, "the width must be 2 to 255, not 256"),
+        ({"width": 1, "start": (1,)}, "the width must be 2 to 1024, not 1"),
+        ({"width": 1025}, "the width must be 2 to 1024, not 1025"),
         ({"start": (0, 1)}, "the start vector must have 3 entries, not 2"),
         ({"contract": "dirty"}, "the contract must be in-place or clean, not 'dirty'"),
         ({"derived": (True,)}, "every weight needs a 'derived' mark"),
@@ -58,6 +58,18 @@ def code(**changes):
         ({"code": code(sign=[1, -2])}, "instruction 1: sign is neither +1 nor -1"),
         ({"code": code(form=[0, 3])}, "instruction 1: form index past the end"),
         ({"code": code(form=[-1, 0])}, "instruction 0: form index past the end"),
+        ({"code": code(mode=[0, 3])}, "instruction 1: mode is neither add, assign nor relu"),
+        ({"forms": (Linear((), sums=((Input(2), 0),)),)}, "form 0: input index 2 is past the end (2)"),
+        ({"forms": (Linear((), sums=((Weight(3), 0),)),)}, "form 0: weight index 3 is past the end (3)"),
+        ({"forms": (Linear((), sums=((Weight(0), 3),)),)}, "form 0: register 3 is out of range (width 3)"),
+        (
+            {"forms": (Input(0), Input(1), Linear((), sums=((Weight(0), 1), (Input(0), 0))))},
+            "instruction 1: the form reads the register that is added to",
+        ),
+        (
+            {"argmax": "c", "outputs": (Output("y", 0, 2), Output("z", 1, 2, scale=1))},
+            "argmax compares words: all outputs must have one scale",
+        ),
         ({"outputs": ()}, "a program needs at least one output"),
         ({"outputs": (Output("y", 3, 2),)}, "output y: register out of range (width 3)"),
         ({"outputs": (Output("y", 0, 3),)}, "output y: position 3 is out of order"),
@@ -150,6 +162,24 @@ def test_program_then_inverse_is_the_identity_bit_for_bit(random_program, ring, 
     assert program.inverse().inverse() == program
 
 
+@pytest.mark.parametrize(
+    "ring", [Modular(7), FixedPoint(16, 8), FixedPoint(32, 31), PrimeField(251), Boolean()], ids=repr
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_of_registers_are_undone_bit_for_bit(random_program, ring, seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, width=5, length=60, largest=1 if ring != FixedPoint(32, 31) else 0, sums=True)
+    assert program.reversible
+    assert not program.linear
+    top = 2 if ring == Boolean() else ring.p if isinstance(ring, PrimeField) else 1 << (ring.bits - 1)
+    low = -top if ring.signed else 0
+    inputs, start = (
+        rng.integers(low, top, (70, count)).astype(ring.element_dtype) for count in (len(program.inputs), program.width)
+    )
+    there = run(program, ring, inputs, start).registers
+    assert run(program.inverse(), ring, inputs, there).registers.tolist() == start.tolist()
+
+
 @given(seed=st.integers(0, 1000))
 def test_transpose_has_the_transposed_matrix(random_program, seed):
     rng = np.random.default_rng(seed)
@@ -159,6 +189,45 @@ def test_transpose_has_the_transposed_matrix(random_program, seed):
     back = product(Exact(), matrices(program.transpose(), Exact(), x))
     assert back.tolist() == there.T.tolist()
     assert program.transpose().start == tuple(int(r == program.outputs[0].register) for r in range(program.width))
+
+
+@given(seed=st.integers(0, 1000))
+def test_levels_of_other_programs_may_be_done_in_any_order(random_program, seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, width=5, length=12, largest=2, modes=[Mode.ADD, Mode.ADD, Mode.ASSIGN], sums=True)
+    order = np.concatenate([rng.permutation(level) for level in program.levels()])
+    shuffled = replace(program, code=program.code.part(order))
+    field = PrimeField(8191)
+    inputs = rng.integers(0, field.p, (2, len(program.inputs)))
+    assert run(shuffled, field, inputs).registers.tolist() == run(program, field, inputs).registers.tolist()
+    # No level could be a step earlier: an instruction of it depends on one of the level before.
+    numbers = program.level_numbers().tolist()
+    steps = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))
+
+    def depends(earlier, later):
+        reads = [{s[1], *(getattr(program.forms[s[3]], "registers", ()))} for s in (earlier, later)]
+        same = earlier[0] == later[0] and (earlier[4] or later[4])
+        return same or earlier[0] in reads[1] or later[0] in reads[0]
+
+    for at, step in enumerate(steps):
+        before = [numbers[p] for p in range(at) if depends(steps[p], step)]
+        assert numbers[at] == 1 + max(before, default=0)
+
+
+def test_a_form_is_stale_once_a_register_in_it_is_written():
+    sums = Linear(((0, 0),), sums=((Weight(1), 2),))
+    steps = [(0, 1, 0, 0), (0, 1, 0, 0), (2, 1, 1, 0), (0, 1, 0, 0), (2, 1, 0, 1), (0, 1, 0, 0)]
+    dst, src, form, mode = zip(*steps, strict=True)
+    program = Program(
+        **PLAIN | {"forms": (sums, Input(0)), "code": Columns.of(dst, src, [1] * 6, form, mode)},
+    )
+    program = replace(program, outputs=(Output("y", 0, 2), Output("z", 0, 6)))
+    # Built for the first instruction, held for the second, stale after the third and again after the fifth, an assign
+    # of the register that its form reads.
+    assert program.costs()[0].tolist() == [3, 1, 1, 3, 1, 3]
+    assert program.attends() == 6
+    # A restart writes all registers.
+    assert replace(program, outputs=(Output("y", 0, 1, True), Output("z", 0, 6))).attends() == 8
 
 
 def commute(first, second, width):

@@ -39,7 +39,7 @@ def test_hand_written_text_is_read_generously():
     assert program.start == (0, 1, 0)
     assert program.contract == "clean"
     assert program.forms == (Input(0), Weight(0))
-    assert [column.tolist() for column in program.code.arrays()] == [[0, 2], [1, 0], [1, -1], [0, 1]]
+    assert [column.tolist() for column in program.code.arrays()] == [[0, 2], [1, 0], [1, -1], [0, 1], [0, 0]]
     assert program.outputs == (Output("y", 2, 2),)
 
 
@@ -78,7 +78,7 @@ MALFORMED = [
     (broken("end\n", ""), 18, "the program is cut off: its last line must be 'end'"),
     (broken("end\n", "end\nR0 += a*R1\n"), 20, "nothing may follow 'end'"),
     (broken("end\n", "end\nend\n"), 20, "nothing may follow 'end'"),
-    (broken("width 3", "width 1"), 3, "the width must be 2 to 255, not '1'"),
+    (broken("width 3", "width 1"), 3, "the width must be 2 to 1024, not '1'"),
     (broken("width 3", "width 3\nwidth 3"), 4, "'width' is given twice"),
     (broken("width 3\n", ""), 5, "'width' must come first"),
     (broken("contract clean", "contract tidy"), 4, "the contract must be in-place or clean, not 'tidy'"),
@@ -93,7 +93,7 @@ MALFORMED = [
     (broken("w[1]*b + w[0]", "w[1]*c + w[0]"), 13, "unknown input 'c'"),
     (broken("w[1]*b + w[0]", "w[2]*b + w[0]"), 13, "weight index w[2] is past the end (2)"),
     (broken("w[1]*b + w[0]", "w[1] + w[0]"), 13, "a form has at most one bias"),
-    (broken("w[1]*b + w[0]", "b*w[1]"), 13, "a term of a form must be like 'w[0]*x' or 'w[0]', not 'b*w[1]'"),
+    (broken("w[1]*b + w[0]", "b*w[1]"), 13, "a term of a form must be like 'w[0]*x', 'x*R1' or 'w[0]', not 'b*w[1]'"),
     (broken("R2 += a*R1", "R3 += a*R1"), 14, "register R3 is out of range (width 3)"),
     (broken("R2 += a*R1", "R2 += a*R7"), 14, "register R7 is out of range (width 3)"),
     (broken("R2 += a*R1", "R2 += a*R2"), 14, "dst = src: an instruction cannot read and write R2"),
@@ -104,10 +104,24 @@ MALFORMED = [
     (broken("R2 += a*R1", "table a w[0]\nR2 += a*R1"), 17, "the table does not list 'f[0]'"),
     (broken("R2 += a*R1", "table a a"), 14, "the table lists 'a' twice"),
     (
-        broken("R2 += a*R1", "R2 = a*R1"),
+        broken("R2 += a*R1", "R2 := a*R1"),
         14,
-        "expected an instruction like 'R0 += x*R1' or a declaration, found 'R2 = a*R1'",
+        "expected an instruction like 'R0 += x*R1' or a declaration, found 'R2 := a*R1'",
     ),
+    *(
+        (broken("R2 += a*R1", f"R2 {wrong}"), 14, f"expected an instruction like 'R0 += x*R1', found 'R2 {wrong}'")
+        for wrong in (
+            *("+= -a*R1", "+= relu(a*R1)", "= relu a*R1", "= relu(a*R1", "= a*R1)", "= (a*R1)", "= --a*R1"),
+            *("= relu(relu(a*R1))", "= -relu(a*R1)", "= a", "="),
+        )
+    ),
+    (broken("R2 += a*R1", "R2 = relu(c*R1)"), 14, "unknown input 'c'"),
+    (broken("R2 += a*R1", "R2 = -a*R3"), 14, "register R3 is out of range (width 3)"),
+    (broken("w[1]*b + w[0]", "w[1]*R3"), 13, "register R3 is out of range (width 3)"),
+    (broken("w[1]*b + w[0]", "c*R1"), 13, "unknown input 'c'"),
+    (broken("w[1]*b + w[0]", "w[2]*R1"), 13, "weight index w[2] is past the end (2)"),
+    (broken("R2 += a*R1", "argmax c d"), 14, "argmax must be followed by the name of the result, not 'c d'"),
+    (broken("R2 += a*R1", "argmax c\nargmax d"), 15, "'argmax' is given twice"),
     (broken("R2 += a*R1", "R2 += a*R1 R0"), 14, "expected an instruction like 'R0 += x*R1', found 'R2 += a*R1 R0'"),
     (broken("R2 += a*R1", "R2 += a*R1\nwidth 3"), 15, "'width' must come before the first instruction"),
     (broken("emit y = R0", "emit y = R3"), 17, "register R3 is out of range (width 3)"),

@@ -86,22 +86,42 @@ def test_damaged_binary_is_refused_or_means_the_same(tmp_path):
             assert load(damaged) == PROGRAM
 
 
+def _sums(kind, index, register):
+    """The arrays of one term with a register in the last form."""
+    return {
+        "form_sums": np.array([0, 0, 1], np.int32),
+        "sum_kind": np.array([kind], np.uint8),
+        "sum_index": np.array([index], np.int32),
+        "sum_register": np.array([register], np.int32),
+    }
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"skinny": np.array(2)}, "version 2 is not known: this program reads version 1"),
+        ({"skinny": np.array(1)}, "version 1 is not known: this program reads version 2"),
         ({"skinny": np.array("1")}, "not a skinny program (no version)"),
         ({"dst": None}, "not a skinny program, or damaged"),
-        ({"dst": np.array([2, 0, 7], np.uint8)}, "instruction 2: register out of range (width 3)"),
-        ({"dst": np.array([1, 0, 1], np.uint8)}, "instruction 0: dst = src"),
-        ({"dst": np.array([2, 0], np.uint8)}, "the columns of the program differ in length"),
-        ({"dst": np.array([2, 256, 1])}, "dst must be one column of uint8, not int64 of shape (3,)"),
+        ({"dst": np.array([2, 0, 7], np.uint16)}, "instruction 2: register out of range (width 3)"),
+        ({"dst": np.array([1, 0, 1], np.uint16)}, "instruction 0: dst = src"),
+        ({"dst": np.array([2, 0], np.uint16)}, "the columns of the program differ in length"),
+        ({"dst": np.array([2, 256, 1])}, "dst must be one column of uint16, not int64 of shape (3,)"),
+        ({"mode": np.array([0, 3, 0], np.uint8)}, "instruction 1: mode is neither add, assign nor relu"),
+        ({"mode": np.array([0, 0], np.uint8)}, "the columns of the program differ in length"),
         ({"sign": np.array([1, 0, 1], np.int8)}, "instruction 1: sign is neither +1 nor -1"),
         ({"form": np.array([0, 1, 3], np.int32)}, "instruction 2: form index past the end"),
         ({"form_index": np.array([2, 0, 0], np.int32)}, "form 0: input index 2 is past the end (2)"),
         ({"form_index": np.array([0, -1, 0], np.int32)}, "form 1: weight index -1 is past the end (2)"),
         ({"form_kind": np.array([0, 1, 3], np.uint8)}, "the table of forms means nothing"),
         ({"form_terms": np.array([0, 0, 3], np.int32)}, "the table of forms means nothing"),
+        ({"form_terms": np.array([0, 1, 1], np.int32)}, "the table of forms means nothing"),
+        ({"form_sums": np.array([0, 0, 1], np.int32)}, "the table of forms means nothing"),
+        ({"sum_kind": np.array([0], np.uint8)}, "the table of forms means nothing"),
+        (_sums(2, 0, 0), "the table of forms means nothing"),
+        (_sums(0, 2, 0), "form 2: input index 2 is past the end (2)"),
+        (_sums(1, 2, 0), "form 2: weight index 2 is past the end (2)"),
+        (_sums(1, 0, 3), "form 2: register 3 is out of range (width 3)"),
+        (_sums(1, 0, -1), "form 2: register -1 is out of range (width 3)"),
         ({"weights": np.frombuffer(b"2\n1/0", np.uint8)}, "weight w[1] must be an integer or a fraction, not '1/0'"),
         ({"weights": np.frombuffer(b"2", np.uint8)}, "every weight needs a 'derived' mark"),
         ({"inputs": np.frombuffer(b"a\nb c", np.uint8)}, "'b c' is not a name"),
@@ -173,7 +193,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
-def npy_header(shape, kind="|u1"):
+def npy_header(shape, kind="<u2"):
     text = repr({"descr": kind, "fortran_order": False, "shape": shape}).encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + 1) + text + b"\n"
 
@@ -193,15 +213,15 @@ def with_part(path, key, content, packed=zipfile.ZIP_DEFLATED):
     ("key", "content", "message"),
     [
         ("dst", npy_header((10**15,)), "1,000,000,000,000,000 entries of dst need more memory than 4G"),
-        ("weights", npy_header((10**9,)), "1,000,000,000 entries of weights need more memory than 4G"),
+        ("weights", npy_header((10**9,), "|u1"), "1,000,000,000 entries of weights need more memory than 4G"),
         ("term_input", npy_header((10**9,), "<i4"), "1,000,000,000 entries of term_input need more memory than 4G"),
         ("dst", npy_header((-5,)) + b"12345", "not a skinny program, or damaged"),
         ("dst", npy_header((3,)) + b"12", "not a skinny program, or damaged"),
         ("dst", npy_header((3,)) + bytes(10**8), "not a skinny program, or damaged"),
         ("dst", b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31) + bytes(10**8), "not a skinny program, or damaged"),
         ("skinny", npy_header((10**15,), "<i4"), "not a skinny program (no version)"),
-        ("dst", npy_header((10**8, 10**8)), "dst must be one column of uint8, not uint8 of shape"),
-        ("dst", npy_header((2,), "|V999999999"), "dst must be one column of uint8, not |V999999999 of shape"),
+        ("dst", npy_header((10**8, 10**8)), "dst must be one column of uint16, not uint16 of shape"),
+        ("dst", npy_header((2,), "|V999999999"), "dst must be one column of uint16, not |V999999999 of shape"),
     ],
 )
 def test_headers_are_believed_only_within_the_limits(memory_for, tmp_path, key, content, message):
@@ -214,7 +234,7 @@ def test_headers_are_believed_only_within_the_limits(memory_for, tmp_path, key, 
 def test_what_unpacks_to_more_than_the_limit_is_refused_unread(memory_for, tmp_path):
     path = tmp_path / "p.npz"
     arrays = dict(np.load(rewritten(PROGRAM, tmp_path)))
-    np.savez_compressed(path, **arrays | {"dst": np.zeros(1 << 28, np.uint8), "weights": np.zeros(1 << 26, np.uint8)})
+    np.savez_compressed(path, **arrays | {"dst": np.zeros(1 << 28, np.uint16), "weights": np.zeros(1 << 26, np.uint8)})
     assert path.stat().st_size < 1 << 20
     for memory, said in ((4 << 30, "4G"), (1 << 20, "1M")):
         message = f"67,108,864 entries of weights need more memory than {said}: --limit memory=SIZE"
@@ -226,7 +246,7 @@ def test_all_columns_share_the_memory(tmp_path):
     path = tmp_path / "p.npz"
     save(PROGRAM, path)
     sizes = {name: array.size for name, array in np.load(path).items() if name != "skinny"}
-    code = ("dst", "src", "sign", "form")
+    code = ("dst", "src", "sign", "form", "mode")
     needed = sum(size * (16 if name in code else 128) for name, size in sizes.items())
     with Limits(memory=needed).applied():
         assert load(path) == PROGRAM
@@ -237,9 +257,9 @@ def test_all_columns_share_the_memory(tmp_path):
 @pytest.mark.parametrize("packed", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_packings_are_refused(tmp_path, packed):
     """They cannot be unpacked piece by piece, so their size is known too late."""
-    path = with_part(tmp_path / "p.npz", "dst", npy_header((3,)) + b"\2\0\1")
+    path = with_part(tmp_path / "p.npz", "dst", npy_header((3,)) + b"\2\0\0\0\1\0")
     assert load(path) == PROGRAM
-    path = with_part(path, "dst", npy_header((3,)) + b"\2\0\1", packed)
+    path = with_part(path, "dst", npy_header((3,)) + b"\2\0\0\0\1\0", packed)
     with pytest.raises(InputError, match="not a skinny program, or damaged"):
         load(path)
 

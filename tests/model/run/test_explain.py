@@ -56,7 +56,7 @@ def expand(program):
                 sent.append(registers[output.register])
                 registers = begin() if output.restart else registers
         if at < len(program):
-            dst, src, sign, form = (int(column[at]) for column in program.code.arrays())
+            dst, src, sign, form = (int(column[at]) for column in program.code.arrays()[:4])
             total = dict(registers[dst])
             for key, c in times(scalar(program.forms[form]), registers[src]).items():
                 total[key] = total.get(key, 0) + sign * c

@@ -1,5 +1,6 @@
 """The golden run against plain Python: one inference, one instruction, one number at a time."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from skinny.model.errors import InputError
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run import golden
 from skinny.model.run.golden import matrices, product, run, scalars, trace, trace_chunks, tree_product
@@ -55,17 +56,22 @@ class Reference:
             return number.numerator * pow(number.denominator, self.ring.p - 2, self.ring.p) % self.ring.p
         return float(number) if isinstance(self.ring, Real) else self.reduce(number)
 
-    def scalar(self, program, form, x):
+    def scalar(self, program, form, x, registers):
         match form:
             case Input(u):
                 return x[u]
             case Weight(k):
                 return self.constant(program.weights[k])
-            case Linear(terms, bias):
+            case Linear(terms, bias, sums):
                 total = self.constant(Fraction(0))
                 for k, u in terms:
                     total = self.reduce(total + self.mul(self.constant(program.weights[k]), x[u]))
-                return total if bias is None else self.reduce(total + self.constant(program.weights[bias]))
+                if bias is not None:
+                    total = self.reduce(total + self.constant(program.weights[bias]))
+                for factor, register in sums:
+                    scalar = self.scalar(program, factor, x, registers)
+                    total = self.reduce(total + self.mul(scalar, registers[register]))
+                return total
 
     def run(self, program, x, start):
         """Outputs and trace of one inference."""
@@ -78,9 +84,10 @@ class Reference:
                     sent.append(registers[output.register])
                     registers = list(start) if output.restart else registers
             if at < len(program):
-                dst, src, sign, form = next(code)
-                scaled = self.mul(self.scalar(program, program.forms[form], x), registers[src])
-                registers[dst] = self.reduce(registers[dst] + sign * scaled)
+                dst, src, sign, form, mode = next(code)
+                scaled = self.mul(self.scalar(program, program.forms[form], x, registers), registers[src])
+                written = self.reduce((registers[dst] if mode == Mode.ADD else 0) + sign * scaled)
+                registers[dst] = max(written, 0) if mode == Mode.RELU else written
                 steps.append(list(registers))
         return sent, steps
 
@@ -116,8 +123,12 @@ def case(random_program, ring, seed, **options):
 
 @pytest.mark.parametrize("ring", ALL_RINGS, ids=repr)
 @pytest.mark.parametrize("seed", range(8))
-def test_run_and_trace_equal_plain_python(random_program, ring, seed):
-    _, program, inputs = case(random_program, ring, seed, restarts=seed % 2 == 1)
+@pytest.mark.parametrize("pure", [True, False])
+def test_run_and_trace_equal_plain_python(random_program, ring, seed, pure):
+    options = {} if pure else {"modes": list(Mode) if ring.signed else [Mode.ADD, Mode.ASSIGN], "sums": True}
+    if isinstance(ring, Exact | Real) and not pure:
+        options["length"] = 10  # the degree doubles with each product of registers
+    _, program, inputs = case(random_program, ring, seed, restarts=seed % 2 == 1, **options)
     reference = Reference(ring)
     start = [reference.constant(Fraction(n)) for n in program.start]
     expected = [reference.run(program, x, start) for x in inputs.tolist()]
@@ -295,3 +306,48 @@ def test_what_cannot_be_run_is_named():
 def test_the_run_costs_little_more_than_its_arithmetic():
     # The claim is a factor 2 on 10^4 x 10^4 (`skinny bench golden`); here a small size on a busy machine.
     assert bench_golden(instructions=1000, batch=10_000)["ratio"] < 4
+
+
+@pytest.mark.parametrize("ring", [Modular(8), FixedPoint(8, 3), Exact(), Real()], ids=repr)
+@pytest.mark.parametrize("outputs", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_argmax_is_the_first_of_the_largest(random_program, ring, outputs, seed):
+    rng, program, inputs = case(random_program, ring, seed)
+    registers = rng.integers(program.width, size=outputs).tolist()  # some are equal
+    sent = tuple(Output(f"y{n}", register, len(program)) for n, register in enumerate(registers))
+    program = replace(program, outputs=sent)
+    rows = run(program, ring, inputs).outputs.tolist()
+    found = run(replace(program, argmax="best"), ring, inputs)
+    wanted = [[int(row[0] > 0)] if outputs == 1 else [row.index(max(row))] for row in rows]
+    assert found.outputs.tolist() == wanted
+    assert found.outputs.dtype == ring.element_dtype
+
+
+@pytest.mark.parametrize("ring", [PrimeField(7), Boolean()], ids=repr)
+def test_comparisons_need_signs(random_program, ring):
+    _, program, inputs = case(random_program, ring, 3)
+    with pytest.raises(InputError, match=rf"^an argmax needs a ring with signs .*, not {ring.name}$"):
+        run(replace(program, argmax="best"), ring, inputs)
+    relu = replace(program, code=replace(program.code, mode=np.array([0, 0, 2] + [0] * 27, np.uint8)))
+    message = rf"^a relu \(instruction 2 takes the relu\) needs a ring with signs .*, not {ring.name}$"
+    with pytest.raises(InputError, match=message):
+        run(relu, ring, inputs)
+
+
+@pytest.mark.parametrize("ring", TRUE_RINGS, ids=repr)
+def test_assigns_are_matrices_too(random_program, ring):
+    rng, program, _ = case(random_program, ring, 4, modes=[Mode.ADD, Mode.ASSIGN])
+    x = random_elements(rng, ring, (1, len(program.inputs)))
+    whole = product(ring, matrices(program, ring, x[0]))
+    for unit in range(program.width):
+        start = np.full(program.width, ring.embed(0), dtype=ring.element_dtype)
+        start[unit] = ring.encode(1)
+        assert run(program, ring, x, start).registers[0].tolist() == whole[unit].tolist()
+
+
+def test_a_sum_of_registers_is_no_matrix(random_program):
+    _, program, inputs = case(random_program, Exact(), 5, sums=True)
+    first = next(at for at, form in enumerate(program.code.form.tolist()) if form in program.summing)
+    message = f"^matrices need a linear program, but instruction {first} multiplies with a sum of registers$"
+    with pytest.raises(InputError, match=message):
+        matrices(program, Exact(), inputs[0])

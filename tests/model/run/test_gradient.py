@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from skinny.model.errors import InputError
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run.golden import run
 from skinny.model.run.gradient import gradient
@@ -43,10 +43,12 @@ def ref_gradient(program, x, output):
                 return inputs[u]
             case Weight(k):
                 return weights[k]
-            case Linear(terms, bias):
+            case Linear(terms, bias, sums):
                 total = Dual(Fraction(0), {}) if bias is None else weights[bias]
                 for k, u in terms:
                     total += weights[k] * inputs[u]
+                for factor, register in sums:
+                    total += scalar(factor) * registers[register]
                 return total
 
     def begin():
@@ -64,8 +66,11 @@ def ref_gradient(program, x, output):
                         for kind, count in (("w", len(weights)), ("x", len(inputs)))
                     )
                 registers = begin() if candidate.restart else registers
-        dst, src, sign, form = next(steps)
-        registers[dst] += Dual(Fraction(sign), {}) * scalar(program.forms[form]) * registers[src]
+        dst, src, sign, form, mode = next(steps)
+        product = Dual(Fraction(sign), {}) * scalar(program.forms[form]) * registers[src]
+        if mode == Mode.RELU and product.value <= 0:
+            product = Dual(Fraction(0), {})
+        registers[dst] = product if mode else registers[dst] + product
     raise AssertionError(output)
 
 
@@ -99,6 +104,40 @@ def test_exact_gradients_equal_dual_numbers(random_program, seed):
             by_weight, by_input = ref_gradient(program, x, output.name)
             assert found.weights[row].tolist() == by_weight
             assert found.inputs[row].tolist() == by_input
+
+
+@pytest.mark.parametrize("modes", [[Mode.ADD], [Mode.ADD, Mode.ASSIGN], list(Mode)])
+@pytest.mark.parametrize("sums", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_gradients_of_other_programs_equal_dual_numbers(random_program, seed, modes, sums):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, width=4, length=10, largest=2, restarts=seed % 2 == 1, modes=modes, sums=sums)
+    inputs = Exact().encode_all(rng.integers(-2, 3, (2, len(program.inputs))))
+    for output in program.outputs:
+        found = gradient(program, Exact(), inputs, output.name)
+        for row, x in enumerate(inputs.tolist()):
+            by_weight, by_input = ref_gradient(program, x, output.name)
+            assert found.weights[row].tolist() == by_weight
+            assert found.inputs[row].tolist() == by_input
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_stretches_between_saved_registers_do_not_show(random_program, seed, monkeypatch):
+    monkeypatch.setattr("skinny.model.run.gradient.LEAST", 1)
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, width=2, length=30, largest=1, modes=[Mode.ADD, Mode.ASSIGN])
+    assert (program.code.mode == Mode.ASSIGN).sum() > 2 * 5  # three stretches
+    inputs = Exact().encode_all(rng.integers(-2, 3, (2, len(program.inputs))))
+    found = gradient(program, Exact(), inputs)
+    for row, x in enumerate(inputs.tolist()):
+        by_weight, by_input = ref_gradient(program, x, "y0")
+        assert (found.weights[row].tolist(), found.inputs[row].tolist()) == (by_weight, by_input)
+
+
+def test_a_relu_has_no_formal_derivative(random_program):
+    program = random_program(np.random.default_rng(1), modes=[Mode.RELU])
+    with pytest.raises(InputError, match=r"^the relu has no derivative in modular:8: use exact or real$"):
+        gradient(program, Modular(8), np.zeros((1, len(program.inputs)), dtype=np.int64))
 
 
 @pytest.mark.parametrize(

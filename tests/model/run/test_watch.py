@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Exact, FixedPoint, Modular
 from skinny.model.run.golden import run
 
@@ -23,18 +23,26 @@ def ref_wraps(program, ring, row):
     registers, at = list(start), 0
     for output in (*program.outputs, None):
         end = len(program) if output is None else output.at
-        for dst, src, sign, form in zip(*(c[at:end].tolist() for c in program.code.arrays()), strict=True):
+        for dst, src, sign, form, mode in zip(*(c[at:end].tolist() for c in program.code.arrays()), strict=True):
             match program.forms[form]:
                 case Input(u):
                     scalar = row[u]
                 case Weight(k):
                     scalar = weights[k]
-                case Linear(terms, bias):
+                case Linear(terms, bias, sums):
                     scalar = sum(product(weights[k], row[u]) for k, u in terms)
                     scalar += 0 if bias is None else weights[bias]
+                    for factor, register in sums:
+                        if not fits(registers[register]):
+                            return True
+                        known = row[factor.u] if isinstance(factor, Input) else weights[factor.k]
+                        scalar += product(known, registers[register])
             if not fits(scalar) or not fits(registers[src]):
                 return True
-            registers[dst] += sign * product(scalar, registers[src])
+            value = sign * product(scalar, registers[src])
+            if mode == Mode.RELU and not fits(value):
+                return True
+            registers[dst] = max(value, 0) if mode == Mode.RELU else value if mode else registers[dst] + value
         if output is not None:
             if not fits(registers[output.register]):
                 return True
@@ -47,10 +55,16 @@ def ref_wraps(program, ring, row):
     "ring", [FixedPoint(8, 3), FixedPoint(16, 12), FixedPoint(32, 0), FixedPoint(32, 20)], ids=repr
 )
 @pytest.mark.parametrize("seed", range(5))
-def test_rows_that_wrap_are_found(random_program, ring, seed):
+@pytest.mark.parametrize("pure", [True, False])
+def test_rows_that_wrap_are_found(random_program, ring, seed, pure):
     rng = np.random.default_rng(seed)
     program = random_program(
-        rng, length=int(rng.integers(3, 12)), largest=1, denominators=(1, 2), restarts=seed % 2 == 1
+        rng,
+        length=int(rng.integers(3, 12)),
+        largest=1,
+        denominators=(1, 2),
+        restarts=seed % 2 == 1,
+        **({} if pure else {"modes": list(Mode), "sums": True}),
     )
     most = 1 << int(rng.integers(ring.frac, ring.bits))
     inputs = rng.integers(-most // 2, most // 2, (300, len(program.inputs)), endpoint=True).clip(
