@@ -11,25 +11,23 @@ values and products of two factors, so that terms with a common factor become on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from skinny.model.compiler.polynomial import Coefficient, plain, raised
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.limits import check
 from skinny.model.named_weight import NamedWeight
 
+from .expressions import Expression, Factor, add, fits, has_values, reference, scaled, sum_of
 from .grouping import grouped, hubs
 from .power import power_steps
 from .skew import transposed
-from .values import CONSTANT, NONE, ONE, UNIT, Graph, Group, Key, TermForm, Value, form_of, reachable
+from .values import CONSTANT, NONE, ONE, UNIT, Graph, Group, Key, TermForm, Value, form_of, pruned
 
 __all__ = ["Style", "TooLargeError", "build"]
 
 #: Groups of a graph at most; only products of values without sums of registers make more of them than were written.
 MOST_GROUPS = 400_000
-
-#: A factor of a product: the number of a value, or a form.
-Factor = int | TermForm
 
 
 class TooLargeError(Exception):
@@ -38,38 +36,14 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Style:
-    """How a graph is written. ``sums``: forms may have registers. ``gather``: a sum of values that is multiplied is built
-    in the accumulator; otherwise in a register of its own, so that its members need not be held together.
+    """How a graph is written. ``sums``: forms may have registers. ``gather``: a sum of values that is multiplied is
+    built in the accumulator; otherwise in a register of its own, so that its members need not be held together.
     ``whole_forms``: forms of inputs that are used several times are not merged with others, so that the accumulator may
     still hold them the next time."""
 
     sums: bool
     gather: bool = True
     whole_forms: bool = False
-
-
-@dataclass
-class Expression:
-    """``Σ linear + Σ pairs + Σ whole``: coefficients by key, coefficients of products of two factors, and forms with a
-    coefficient that stay whole. ``shared``: it is used several times."""
-
-    linear: dict[Key, Coefficient] = field(default_factory=dict)
-    pairs: dict[tuple[Factor, Factor], Coefficient] = field(default_factory=dict)
-    whole: dict[TermForm, Coefficient] = field(default_factory=dict)
-    shared: bool = False
-
-    @property
-    def is_form(self) -> bool:
-        """Whether it is linear in the inputs."""
-        return not self.pairs and all(key[2] == NONE for key in self.linear)
-
-    def terms(self) -> dict[Key, Coefficient]:
-        """The linear part, with the whole forms merged into it."""
-        out = dict(self.linear)
-        for form, c in self.whole.items():
-            for key, value in form:
-                _add(out, key, c * value)
-        return out
 
 
 def build(outputs: Mapping[str, Formula], operations: Operations, style: Style) -> Graph:
@@ -87,23 +61,7 @@ def build(outputs: Mapping[str, Formula], operations: Operations, style: Style) 
         found = builder.expression(node, [known[id(arg)] for arg in args])
         known[id(node)] = builder.once(found) if uses.get(id(node), 0) > 1 else found
     numbers = {name: builder.value(known[id(formula)]) for name, formula in outputs.items()}
-    return _pruned(builder.values, numbers, list(builder.inputs), list(builder.weights.values()))
-
-
-def _pruned(values: list[Value], outputs: dict[str, int], inputs: list[str], weights: list[NamedWeight]) -> Graph:
-    """The graph without the values that no output needs."""
-    needed = reachable(values, outputs.values())
-    renamed: dict[int, int] = {ONE: ONE}
-    kept: list[Value] = []
-    for number, value in enumerate(values):
-        if not needed[number]:
-            continue
-        groups = tuple(
-            Group(tuple(((k, u, renamed[v]), c) for (k, u, v), c in form), renamed[base]) for form, base in value.groups
-        )
-        renamed[number] = len(kept)
-        kept.append(Value(groups, value.relu))
-    return Graph(kept, {name: renamed[number] for name, number in outputs.items()}, inputs, weights)
+    return pruned(Graph(builder.values, numbers, list(builder.inputs), list(builder.weights.values())))
 
 
 class _Builder:
@@ -132,32 +90,31 @@ class _Builder:
             case "power":
                 return self.product([(args[0], node.value)])
             case "relu":
-                return _reference(self.relu(args[0]))
+                return reference(self.relu(args[0]))
             case _:
                 return self.product([(arg, 1) for arg in args])
 
     def once(self, expression: Expression) -> Expression:
         """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
-        if expression.is_form:
+        if expression.is_form and fits(expression.terms()):
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:
                 self.shared_forms.add(form_of(out.linear))
             return out
-        return _reference(self.value(expression))
+        return reference(self.value(expression))
 
     def total(self, args: Iterable[Expression]) -> Expression:
         out = Expression()
         for arg in args:
             if arg.shared and self.style.whole_forms and len(arg.linear) > 1:
-                form = form_of(arg.linear)
-                out.whole[form] = plain(out.whole.get(form, 0) + 1)
+                add(out.whole, form_of(arg.linear), 1)
                 continue
-            for mine, theirs in ((out.linear, arg.linear), (out.pairs, arg.pairs), (out.whole, arg.whole)):
-                for key, c in theirs.items():  # type: ignore[attr-defined]
-                    mine[key] = plain(mine.get(key, 0) + c)  # type: ignore[index, attr-defined]
-        out.linear = {key: c for key, c in out.linear.items() if c}
-        out.pairs = {pair: c for pair, c in out.pairs.items() if c}
-        out.whole = {form: c for form, c in out.whole.items() if c}
+            for key, c in arg.linear.items():
+                add(out.linear, key, c)
+            for pair, c in arg.pairs.items():
+                add(out.pairs, pair, c)
+            for form, c in arg.whole.items():
+                add(out.whole, form, c)
         return out
 
     def product(self, args: list[tuple[Expression, int]]) -> Expression:
@@ -177,11 +134,11 @@ class _Builder:
         if not others:
             return Expression({CONSTANT: scale})
         if len(others) == 1 and others[0][1] == 1:
-            return _scaled(others[0][0], scale)
+            return scaled(others[0][0], scale)
         factors: dict[Factor, int] = {}
         named: list[int] = []
         for arg, exponent in others:
-            c, parts, weight = self.factors(arg)
+            c, parts, weight = self.factors(arg, exponent)
             scale = plain(scale * raised(c, exponent))
             named += [weight] * exponent if weight != NONE else []
             for part in parts:
@@ -189,20 +146,22 @@ class _Builder:
         self.take_weights(named, factors)
         return self.chain(factors, scale)
 
-    def factors(self, arg: Expression) -> tuple[Coefficient, list[Factor], int]:
-        """An expression as a coefficient, factors, and a named weight that is one more of them."""
+    def factors(self, arg: Expression, exponent: int) -> tuple[Coefficient, list[Factor], int]:
+        """An expression as a coefficient, factors, and a named weight that is one more of them. A product stays one
+        factor when it is raised to a power."""
         if len(arg.linear) == 1 and not arg.pairs and not arg.whole:
             (((weight, u, value), c),) = arg.linear.items()
+            if exponent > 1 and (weight, u, value).count(NONE) < 2:
+                return 1, [self.value(arg)], NONE
             if value == NONE and u == NONE:
                 return c, [], weight
             parts: list[Factor] = [] if u == NONE else [(((NONE, u, NONE), 1),)]
             return c, parts + ([] if value == NONE else [value]), weight
-        if len(arg.pairs) == 1 and not arg.linear and not arg.whole:
+        if len(arg.pairs) == 1 and exponent == 1 and not arg.linear and not arg.whole:
             ((pair, c),) = arg.pairs.items()
             return c, list(pair), NONE
-        if arg.is_form:
-            return 1, [form_of(arg.terms())], NONE
-        if self.style.sums and self.style.gather and not arg.pairs and _fits(arg.terms()):
+        held = arg.is_form or (self.style.sums and self.style.gather and not arg.pairs)
+        if held and fits(arg.terms()):
             return 1, [form_of(arg.terms())], NONE
         return 1, [self.value(arg)], NONE
 
@@ -220,16 +179,21 @@ class _Builder:
                 factors[own] = factors.get(own, 0) + 1
 
     def chain(self, factors: dict[Factor, int], scale: Coefficient) -> Expression:
-        """The product of powers of factors, one multiplication after the other; the last one is left to who needs it."""
+        """The product of powers of factors, one multiplication after the other; the last is left to who needs it."""
         degree = sum(factors.values())
         if len(factors) == 1 and degree == 1:
             (factor,) = factors
             if isinstance(factor, int):
-                return _scaled(_reference(factor), scale)
+                return scaled(reference(factor), scale)
             return Expression({key: plain(c * scale) for key, c in factor})
         if len(factors) == 2 and degree == 2:
             for factor, other in (tuple(factors), tuple(factors)[::-1]):
-                if isinstance(factor, tuple) and isinstance(other, int) and len(factor) == 1 and factor[0][0][2] == NONE:
+                if (
+                    isinstance(factor, tuple)
+                    and isinstance(other, int)
+                    and len(factor) == 1
+                    and factor[0][0][2] == NONE
+                ):
                     (((weight, u, _), c),) = factor
                     return Expression({(weight, u, other): plain(c * scale)})
         sequence: list[Factor] = []
@@ -260,7 +224,7 @@ class _Builder:
 
     def relu(self, arg: Expression) -> int:
         terms = arg.terms()
-        if arg.pairs or not _fits(terms) or not (self.style.sums and self.style.gather or arg.is_form):
+        if arg.pairs or not fits(terms) or not ((self.style.sums and self.style.gather) or arg.is_form):
             return self.number(Value((Group(UNIT, self.value(arg)),), relu=True))
         if len(terms) == 1 and (key := next(iter(terms)))[2] != NONE:
             return self.number(Value((Group((((*key[:2], NONE), terms[key]),), key[2]),), relu=True))
@@ -275,7 +239,7 @@ class _Builder:
                 return value
         bases: dict[int, dict[Key, Coefficient]] = {}
         for (weight, u, value), c in linear.items():
-            _add(bases.setdefault(value, {}), (weight, u, NONE), c)
+            add(bases.setdefault(value, {}), (weight, u, NONE), c)
         fixed = [Group(tuple((key, plain(c * d)) for key, d in form), ONE) for form, c in expression.whole.items()]
         traversed: list[tuple[int, int]] = []
         for hub, members in hubs(expression.pairs, self.sizes):
@@ -297,12 +261,12 @@ class _Builder:
         if isinstance(hub, tuple):
             (member, c), *more = members.items()
             if not more and isinstance(member, tuple):
-                factor, held = (member, hub) if _has_values(hub) and not _has_values(member) else (hub, member)
+                factor, held = (member, hub) if has_values(hub) and not has_values(member) else (hub, member)
                 base = self.accumulated(held) if factor == held else self.value(Expression(dict(held)))
                 fixed.append(Group(tuple((key, plain(c * d)) for key, d in factor), base))
                 return
             if len(hub) == 1 or hub not in self.shared_forms:
-                fixed.append(Group(hub, self.value(_sum_of(members))))
+                fixed.append(Group(hub, self.value(sum_of(members))))
                 return
             hub = self.value(Expression(dict(hub)))
         whole = {
@@ -314,12 +278,12 @@ class _Builder:
             fixed.append(Group(tuple((key, plain(c * d)) for key, d in form), hub))
         rest = {factor: c for factor, c in members.items() if factor not in whole}
         if self.style.sums or not any(isinstance(factor, int) for factor in rest):
-            for key, c in _sum_of(rest).linear.items():
-                _add(bases.setdefault(hub, {}), key, c)
+            for key, c in sum_of(rest).linear.items():
+                add(bases.setdefault(hub, {}), key, c)
             return
-        other = _sum_of(rest)
+        other = sum_of(rest)
         for (weight, u, _), c in bases.pop(hub, {}).items():
-            _add(other.linear, (weight, u, NONE), c)
+            add(other.linear, (weight, u, NONE), c)
         traversed.append((hub, self.value(other)))
 
     def accumulated(self, form: TermForm) -> int:
@@ -338,48 +302,3 @@ class _Builder:
             used = {group.base for group in value.groups} - {ONE}
             self.sizes.append(min(len(value.groups) + sum(self.sizes[base] for base in used), 1 << 60))
         return found
-
-
-def _reference(value: int) -> Expression:
-    return Expression({(NONE, NONE, value): 1})
-
-
-def _scaled(expression: Expression, scale: Coefficient) -> Expression:
-    if scale == 1:
-        return expression
-    return Expression(
-        {key: plain(c * scale) for key, c in expression.linear.items()},
-        {pair: plain(c * scale) for pair, c in expression.pairs.items()},
-        {form: plain(c * scale) for form, c in expression.whole.items()},
-    )
-
-
-def _sum_of(members: Mapping[Factor, Coefficient]) -> Expression:
-    """``Σ c·factor`` as terms."""
-    out = Expression()
-    for factor, c in members.items():
-        if isinstance(factor, int):
-            _add(out.linear, (NONE, NONE, factor), c)
-        else:
-            for key, d in factor:
-                _add(out.linear, key, c * d)
-    return out
-
-
-def _add(terms: dict[Key, Coefficient], key: Key, c: Coefficient) -> None:
-    total = terms.get(key, 0) + c
-    if total:
-        terms[key] = plain(total)
-    else:
-        terms.pop(key, None)
-
-
-def _has_values(factor: Factor) -> bool:
-    return isinstance(factor, int) or any(key[2] != NONE for key, _ in factor)
-
-
-def _fits(terms: Mapping[Key, Coefficient]) -> bool:
-    """Whether the accumulator can build the terms: an input times a register has no weight, one constant is the bias."""
-    constants = sum(u == value == NONE for _, u, value in terms)
-    crossed = [(weight, c) for (weight, u, value), c in terms.items() if u != NONE != value]
-    return constants <= 1 and all(weight == NONE and c == crossed[0][1] and abs(c) == 1 for weight, c in crossed)

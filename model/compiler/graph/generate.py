@@ -9,20 +9,21 @@ when all values fit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .registers import Instruction, Registers
 from .values import ONE, UNIT, Graph, operands
 
-__all__ = ["Listing", "gather", "scatter"]
+__all__ = ["Listing", "gather", "joined", "scatter"]
 
 
 class Listing(NamedTuple):
-    """Instructions, and for each output its name, its register and the number of instructions before it is sent.
-    ``width`` are the registers that are used."""
+    """Instructions, and for each output its name, its register, the number of instructions before it is sent, and
+    whether all registers get their start again then. ``width`` are the registers that are used."""
 
     code: list[Instruction]
-    outputs: list[tuple[str, int, int]]
+    outputs: list[tuple[str, int, int, bool]]
     cycles: int
     width: int
 
@@ -33,13 +34,13 @@ class _Sender:
     def __init__(self, graph: Graph, registers: Registers) -> None:
         self.waiting = list(graph.outputs.items())[::-1]
         self.registers = registers
-        self.sent: list[tuple[str, int, int]] = []
+        self.sent: list[tuple[str, int, int, bool]] = []
 
     def look(self) -> None:
         registers = self.registers
         while self.waiting and registers.is_held(self.waiting[-1][1]):
             name, value = self.waiting.pop()
-            self.sent.append((name, registers.where[value], len(registers.code)))
+            self.sent.append((name, registers.where[value], len(registers.code), False))
             registers.cycles += 1
             registers.remaining[value] -= 1
             registers.release(value)
@@ -53,10 +54,7 @@ def gather(graph: Graph, registers: Registers) -> Listing:
     """The outputs one after the other, each with what it needs, depth first."""
     sender = _Sender(graph, registers)
     needs = _needs(graph)
-    while sender.waiting:
-        _ensure(sender.waiting[-1][1], registers, needs)
-        sender.look()
-    return sender.listing()
+    return _rest(sender, registers, needs)
 
 
 def scatter(graph: Graph, registers: Registers) -> Listing:
@@ -65,9 +63,9 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
     needs = _needs(graph)
     readers: list[list[tuple[int, int]]] = [[] for _ in graph.values]
     missing: list[list[int]] = []
-    for number, value in enumerate(graph.values):
+    for number, made in enumerate(graph.values):
         missing.append([])
-        for place, group in enumerate(value.groups):
+        for place, group in enumerate(made.groups):
             distinct = set(operands(group))
             missing[-1].append(len(distinct))
             for operand in distinct:
@@ -98,8 +96,28 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
                     finish(reader)
                     completed.append(reader)
             done += completed[::-1]
+    return _rest(sender, registers, needs)
+
+
+def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
+    """Compute and send the outputs that were not sent yet."""
     sender.look()
+    while sender.waiting:
+        _ensure(sender.waiting[-1][1], registers, needs)
+        sender.look()
     return sender.listing()
+
+
+def joined(pieces: Sequence[Listing]) -> Listing:
+    """Listings one after the other, with a restart between them."""
+    code: list[Instruction] = []
+    outputs: list[tuple[str, int, int, bool]] = []
+    for number, piece in enumerate(pieces, 1):
+        ends = [at + len(code) for _, _, at, _ in piece.outputs]
+        outputs += [(name, r, end, False) for (name, r, _, _), end in zip(piece.outputs, ends, strict=True)]
+        outputs[-1] = (*outputs[-1][:3], number < len(pieces))
+        code += piece.code
+    return Listing(code, outputs, sum(piece.cycles for piece in pieces), max(piece.width for piece in pieces))
 
 
 def _depth_first(graph: Graph) -> list[int]:

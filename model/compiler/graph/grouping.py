@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from skinny.model.compiler.polynomial import Coefficient
 
-from .values import NONE, Group, Key, TermForm, form_of, is_simple
+from .expressions import Factor
+from .values import NONE, Group, Key, form_of, is_simple
 
 __all__ = ["grouped", "hubs"]
 
-Factor = int | TermForm
-
 
 def grouped(bases: Mapping[int, Mapping[Key, Coefficient]]) -> Iterator[Group]:
-    """The groups of terms, given by base. Inputs and weights by themselves are a group each, which needs no accumulator;
-    as soon as a base needs it, all of its terms go there, which is not longer and reads the base once."""
+    """The groups of terms, given by base. Inputs and weights by themselves are a group each and need no accumulator; as
+    soon as a base needs it, all of its terms go there, which is not longer and reads the base once."""
     for base, terms in bases.items():
         form = form_of(terms)
         if all(is_simple((term,)) for term in form):

@@ -24,7 +24,8 @@ def power_steps(exponent: int) -> list[str]:
         steps = ["run"] * (run - 1)
         for bit in reversed(range(bits)):
             steps += ["square", "times"] if exponent >> bit & 1 else ["square"]
-        if best is None or _cycles(steps) < _cycles(best):
+        # Among equals squares come first, because a square may take over the register of its root.
+        if best is None or _cycles(steps) <= _cycles(best):
             best = steps
     assert best is not None
     return best

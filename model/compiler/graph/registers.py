@@ -51,7 +51,7 @@ class Registers:
         self.tidy = tidy
         self.most = most
         count = len(graph.values)
-        self.free = [0, *range(2, width)]
+        self.free: list[int] = [0, *range(2, width)]
         self.where = [NONE] * count
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
@@ -200,12 +200,21 @@ class Registers:
             cost = self._undo_cost(value)
             if cost is None:
                 continue
-            key = bool(self.remaining[value]), cost + (self.costs[value] if self.remaining[value] else 0), -self.born[value]
+            key = (
+                bool(self.remaining[value]),
+                cost + (self.costs[value] if self.remaining[value] else 0),
+                -self.born[value],
+            )
             if best is None or key < best[0]:
                 best = key, value
         if best is None:
             raise TooNarrowError
         self._undo(best[1])
+        # What the accumulator still holds the form of would take longer to undo later.
+        for value in sorted(self.holds.values(), key=self.born.__getitem__, reverse=True):
+            dead = self.complete[value] and not self.remaining[value] and not self.pins[value]
+            if dead and self._uses_accumulator(value) and self._undo_cost(value) == 1:
+                self._undo(value)
 
     def _undo_cost(self, value: int) -> int | None:
         """The cycles that take a value away now; None when that is not possible."""
@@ -221,6 +230,9 @@ class Registers:
                 cost += len(form)
                 accumulator = form
         return cost
+
+    def _uses_accumulator(self, value: int) -> bool:
+        return any(not is_simple(self.values[value].groups[number].form) for number in self._steps(value))
 
     def _steps(self, value: int) -> list[int]:
         """The groups to run backwards, the last one first; taking over a register was no instruction."""

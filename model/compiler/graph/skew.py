@@ -22,7 +22,7 @@ __all__ = ["transposed"]
 def transposed(
     values: Sequence[Value], products: Sequence[tuple[int, int]], number: Callable[[Value], int]
 ) -> list[Group]:
-    """The groups whose sum is ``Σ f·g`` over the pairs of values ``(f, g)``. ``number`` gives a new value its number."""
+    """The groups whose sum is ``Σ f·g`` over the pairs of values ``(f, g)``; ``number`` numbers a new value."""
     handed: dict[int, list[Group]] = {}
     heap: list[int] = []
     for f, g in products:
@@ -55,4 +55,3 @@ def _merged(groups: Sequence[Group]) -> list[Group]:
         for key, c in form:
             terms[key] = terms.get(key, 0) + c
     return list(grouped(bases)) or [Group(((CONSTANT, 0),), ONE)]
-

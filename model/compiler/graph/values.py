@@ -8,14 +8,29 @@ that each comes after those it is made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from skinny.model.compiler.polynomial import Coefficient
 from skinny.model.named_weight import NamedWeight
 
-__all__ = ["NONE", "ONE", "Graph", "Group", "Key", "TermForm", "Value", "form_of", "group_cost", "is_simple", "operands"]
+__all__ = [
+    "CONSTANT",
+    "NONE",
+    "ONE",
+    "UNIT",
+    "Graph",
+    "Group",
+    "Key",
+    "TermForm",
+    "Value",
+    "form_of",
+    "group_cost",
+    "is_simple",
+    "operands",
+    "pruned",
+]
 
 #: In place of the number of a weight, an input or a value that is not there.
 NONE = -1
@@ -59,6 +74,10 @@ class Graph:
         """The terms of all forms."""
         return sum(len(group.form) for value in self.values for group in value.groups)
 
+    def of(self, name: str) -> Graph:
+        """The graph of one output."""
+        return pruned(replace(self, outputs={name: self.outputs[name]}))
+
 
 def form_of(terms: Mapping[Key, Coefficient]) -> TermForm:
     """The form with these terms; those with coefficient zero are left out."""
@@ -87,14 +106,24 @@ def operands(group: Group) -> Iterator[int]:
             yield value
 
 
-def reachable(values: list[Value], roots: Iterable[int]) -> list[bool]:
-    """Which values the ``roots`` need."""
-    needed = [False] * len(values)
-    for root in roots:
-        needed[root] = True
-    for number in range(len(values) - 1, -1, -1):
+def pruned(graph: Graph) -> Graph:
+    """The graph without the values that no output needs."""
+    needed = bytearray(len(graph.values))
+    for root in graph.outputs.values():
+        needed[root] = 1
+    for number in range(len(graph.values) - 1, -1, -1):
         if needed[number]:
-            for group in values[number].groups:
+            for group in graph.values[number].groups:
                 for operand in operands(group):
-                    needed[operand] = True
-    return needed
+                    needed[operand] = 1
+    renamed: dict[int, int] = {ONE: ONE}
+    kept: list[Value] = []
+    for number, value in enumerate(graph.values):
+        if needed[number]:
+            groups = tuple(
+                Group(tuple(((k, u, renamed[v]), c) for (k, u, v), c in form), renamed[base])
+                for form, base in value.groups
+            )
+            renamed[number] = len(kept)
+            kept.append(Value(groups, value.relu))
+    return Graph(kept, {name: renamed[number] for name, number in graph.outputs.items()}, graph.inputs, graph.weights)
