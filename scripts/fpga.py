@@ -11,7 +11,6 @@ from rich.progress import Progress
 from skinny.answers import SEEDS, expect_bare_estimate, expect_own_parts
 from skinny.model.errors import InputError
 from skinny.model.machine.image import MachineImage
-from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision, lost_weights
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
@@ -25,6 +24,7 @@ from .options import (
     add_self_check_option,
     add_size_options,
     add_strict_option,
+    build_for,
     image_options,
     load_program,
 )
@@ -109,7 +109,7 @@ def execute(args: argparse.Namespace) -> None:
     names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
-    image = build_image(program, ring, image_options(args, *names))
+    image = build_for(device.family, program, ring, image_options(args, *names))
     precision = lost_weights(program, ring)
     tell(precision, args.strict)
     if args.estimate:

@@ -107,7 +107,7 @@ def execute(args: argparse.Namespace) -> None:
 def _described(status: Status) -> dict[str, Any]:
     device = status.info
     sizes = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
-    names = (*sizes, "assign", "sums", "relu", "argmax")
+    names = (*sizes, "assign", "sums", "relu", "argmax", "registers", "pipeline")
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,

@@ -18,7 +18,8 @@ class Family:
     it writes, of which ``pack`` makes a bitstream; its name on a board ends in ``ending``. ``luts``, ``multipliers``
     and ``block_rams`` are nextpnr's names of these cells. ``cells`` is what the family calls the places that LUTs and
     registers share, and ``site`` is how nextpnr's names of those places begin, after the position. ``target`` names the
-    parts that the core has for the family, ``ripup`` are options to route late nets once more.
+    parts that the core has for the family, ``ripup`` are options to route late nets once more, and ``pipeline`` is that
+    of registers in memory: the shortest that is fast there.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Family:
     site: str
     target: str = "generic"
     ripup: tuple[str, ...] = ()
+    pipeline: int = 7
 
     @property
     def block_bits(self) -> int:
@@ -74,6 +76,7 @@ ECP5 = Family(
     site="SLICE",
     target="ecp5",
     ripup=("--tmg-ripup",),
+    pipeline=9,
 )
 
 

@@ -44,7 +44,13 @@ def expected_cells(
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
-    memories = [program, weights, inputs, results] * cores + [results] * engine
+    each = [program, weights, inputs, results]
+    if config.deep:
+        # Registers are there twice; the accumulator as a factor once more.
+        threads = 1 << index_bits(config.threads)
+        registers = (config.bits + guard, threads << index_bits(config.width))
+        each += [registers, registers, *([(config.bits + guard, threads)] if config.attention else [])]
+    memories = each * cores + [results] * engine
     if config.argmax:
         memories += (1 + guard) * [(config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length())]
     images = rom.lanes if rom is not None else []
