@@ -132,9 +132,8 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     if least_cost(table, polynomial) <= SMALL_COST:
         variants.setdefault((*decided[:4], False), "order")
         variants.setdefault((*decided[:3], False, True), "contracts")
-        if goal.box is not None:
-            variants.setdefault((decided[0], False, *decided[2:]), "telescope")
-            variants.setdefault((*decided[:2], False, *decided[3:]), "associate")
+        variants.setdefault((decided[0], False, *decided[2:]), "telescope")
+        variants.setdefault((*decided[:2], False, *decided[3:]), "associate")
     for options, without in variants.items():
         expression = Shaper(table, *options).shape(polynomial)
         if expression.loose_cost > WIDE_SHAPES * current().length:

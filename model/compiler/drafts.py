@@ -95,7 +95,7 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
         _apply("prune", prune, drafts)
     drafts.sort(key=_cycles)
     if goal.uses("schedule"):
-        chosen = [draft for group in _divided(drafts)[:2] for draft in _worth_an_order(group)]
+        chosen = [draft for group in _divided(drafts) for draft in _worth_an_order(group)]
         # A pass may leave the search less freedom, so that the draft before it is kept as well.
         drafts += [draft.until(draft.code) for draft in chosen if goal.clean and is_searchable(draft.code)]
         _apply("schedule", schedule, chosen)
@@ -184,11 +184,11 @@ def _worth_an_order(drafts: list[Draft]) -> list[Draft]:
 
 def _worth_a_search(drafts: list[Draft]) -> list[Draft]:
     """The shortest drafts and, because it leaves the search more freedom, the longest; and the same among the drafts
-    that leave out contracts, because a short program may hide one from which the search gets further. A recurrence is
+    that leave out decisions, because a short program may hide one from which the search gets further. A recurrence is
     rarely beaten, so that nothing else is searched then."""
     chosen: list[Draft] = []
-    regular, loose, _ = _divided(drafts)
-    for group in [regular] if regular[0].source == "univariate" else [regular, loose]:
+    regular, *others = _divided(drafts)
+    for group in [regular] if regular[0].source == "univariate" else [regular, *others]:
         small = {tuple(draft.code.instructions()): draft for draft in reversed(group) if is_searchable(draft.code)}
         distinct = list(small.values())[::-1]
         chosen += distinct[:SEARCHED] + distinct[SEARCHED:][-1:]

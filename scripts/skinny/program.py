@@ -81,13 +81,17 @@ def compile(
     box: Any = None,
     error: Number | None = None,
     scale: str = "none",
+    keep: str = "linear,reversible",
+    argmax: str = "",
 ) -> Program:
     """Compile a formula to a program and prove the result.
 
     ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
     the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
     switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
-    pairs by input, the program is the shortest that is proven precise enough. ``skinny compile --help`` explains the
+    pairs by input, the program is the shortest that is proven precise enough. ``keep`` are the promises of the program
+    (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
+    ``argmax`` it sends the number of its largest output alone, under that name. ``skinny compile --help`` explains the
     other options.
     """
     outputs, title = _outputs(formula)
@@ -113,6 +117,8 @@ def compile(
         start=None if start is None else _whole_start(start, width),
         self_check=bool(self_check),
         precision=precision,
+        keep=keep,
+        argmax=argmax,
     )
     return Program(program)
 

@@ -19,10 +19,12 @@ __all__ = ["Expected", "expect_fit", "expected_cells", "multipliers"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The right counts. They are ranges, because yosys weighs some blocks against LUTs."""
+    """The right counts. They are ranges, because yosys weighs some blocks against LUTs. ``idle`` are the inputs that
+    mean nothing to the design."""
 
     dsp: range
     block_ram: range
+    idle: frozenset[str] = frozenset()
 
 
 def expected_cells(
@@ -66,7 +68,9 @@ def expected_cells(
             least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
     products = multipliers(config.ring, device)
     times = cores + engine
-    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1))
+    # Every vector of an engine is a batch.
+    idle = frozenset(["i_last"] if engine else [])
+    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1), idle)
 
 
 def expect_fit(cells: Expected, device: Device) -> None:

@@ -74,6 +74,15 @@ def test_ranges_are_sums_of_the_ranges_of_terms():
     assert negative.size() == pytest.approx(2.75)
 
 
+def test_a_negative_term_that_shrinks():
+    monomials = Monomials()
+    a = monomials.polynomial([(monomials.variable(Fraction(-1, 2), Fraction(1)), 1)], 0)
+    total = Polynomial()
+    monomials.add(total, a, ONE, -2)
+    monomials.add(total, a, ONE)
+    assert total.range() == pytest.approx((-1, 0.5))
+
+
 def test_a_size_that_no_float_holds_is_infinite():
     assert Polynomial(1 << 2000).size() == float("inf")
     assert Polynomial(-(1 << 2000)).range()[0] == float("-inf")
