@@ -30,11 +30,12 @@ in it. With --error, when the error is not reached: the format of fewest bits th
 
 The exit code is 1 when the program is not proven safe, or --error is not reached in the given format.
 
-JSON keys: program, ring, safe, errors (for each output), ranges (for each register), overflow (null, or the first value
-that may not fit: instruction and text of the one that reads it, or output; register (null: the attention accumulator),
-low, high), unfit (only when a weight, a start value or an end of the box does not fit: the reason), with --error
-reached, and, when one was looked for, suggestion (a ring, or null with the reason in suggestion_failed). What is not
-proven is null.
+JSON keys: program, ring, safe, errors (for each output), sampled (outputs with a function that is known by its values
+only: what its polynomial changes was seen at samples and is not proven), ranges (for each register), overflow (null, or
+the first value that may not fit: instruction and text of the one that reads it, or output; register (null: the
+attention accumulator), low, high), unfit (only when a weight, a start value or an end of the box does not fit: the
+reason), with --error reached, and, when one was looked for, suggestion (a ring, or null with the reason in
+suggestion_failed). What is not proven is null.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -101,6 +102,8 @@ def _print_answer(answer: dict[str, Any]) -> None:
         print()
         errors = answer["errors"].items()
         print_table(("output", "error at most"), [(name, rounded_outwards(error, up=True)) for name, error in errors])
+        for name in answer["sampled"]:
+            print(f"output {name}: what the polynomial in place of its function changes was sampled, not proven")
     print()
     ranges = [
         (f"R{r}", rounded_outwards(low, up=False), rounded_outwards(high, up=True))

@@ -59,10 +59,9 @@ JSON keys: length (apply instructions), words (of the program, those that build 
 linear and reversible (the promises), argmax, attention, inputs and outputs (names), depth, degree and leaves of the
 formula, textbook_length (Ben-Or and Cleve), bound (4^depth), predicted (length before peephole), checked (how),
 seconds, levels (dependent levels of the program), passes (length and words after each), self_check, file; with --ring:
-ring, errors (proven, of each output, in your units), approximations (their part that comes from functions), sampled
-(outputs with functions that are not proven), candidates (output, pass, words, frac, error, proven, chosen), precision
-(zero_weights, changed_weights). degree, leaves, textbook_length and bound are null from 2^200 on; bound_log2 is always
-exact.
+ring, errors (proven, of each output, in your units), approximations (their part that comes from functions), candidates
+(output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree, leaves,
+textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
@@ -172,8 +171,6 @@ def execute(args: argparse.Namespace) -> None:
             note(f"{args.output}: {_proven(compiled)}")
     if program.ring:
         tell(lost_weights(program, parse_ring(program.ring)), strict=False)
-    for name in compiled.sampled:
-        note(f"output {name}: the error of its function was sampled, not proven")
 
 
 def _proven(compiled: Compilation) -> str:
@@ -244,7 +241,6 @@ def _precision_answer(compiled: Compilation) -> dict[str, Any]:
         "ring": program.ring,
         "errors": compiled.errors,
         "approximations": {output.name: float(output.approximation) for output in program.outputs},
-        "sampled": compiled.sampled,
         "candidates": [
             {
                 "output": tried.output,

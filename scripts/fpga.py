@@ -11,7 +11,6 @@ from rich.progress import Progress
 from skinny.answers import SEEDS, expect_bare_estimate, expect_own_parts
 from skinny.model.errors import InputError
 from skinny.model.machine.image import MachineImage
-from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision, lost_weights
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
@@ -25,6 +24,7 @@ from .options import (
     add_self_check_option,
     add_size_options,
     add_strict_option,
+    build_for,
     image_options,
     load_program,
 )
@@ -41,23 +41,26 @@ folder, so that what was done once is answered at once.
 
 devices: {"; ".join(f"{device.name} ({device.title})" for device in DEVICES.values())}
 
-The core is measured alone, and in a scan wrapper that needs four pins; the scan wrapper is what is placed.
-Guards: signs of lost logic in the log, the number of multiplier blocks and block RAMs, and, on iCE40, the netlist
-simulated cycle by cycle against the model of the core. A failed guard is exit code 1.
+The core is measured alone, and in a scan wrapper that needs four pins; the scan wrapper is what is placed. A LUT and a
+register share a logic cell of iCE40 only if one feeds the other, so logic cells, not LUTs, fill the device; ECP5 has
+slices of two LUTs and two registers, which are counted when they are placed.
+Guards: signs of lost logic in the log, input bits that nothing reads, the number of multiplier blocks and block RAMs,
+and, on iCE40, the netlist simulated cycle by cycle against the model of the core. A failed guard is exit code 1.
 
 On ECP5 the core takes the family's own multiplier and block RAM with their registers; --inferred leaves them to yosys.
 Without --rom the core is empty, and programs are loaded over its port: new formula, same bitstream. state bits are
 those of all threads; inferences a second are those of the best seed, in the long run.
 
 --estimate answers in a moment without any tool, from formulas that were fitted to synthesis runs, and says how far they
-were off for other designs; keys: device, ring, target, rom, core (lut4, ff, dsp, block_ram), mhz (median, cap,
+were off for other designs; keys: device, ring, target, rom, core (lut4, ff, cells, dsp, block_ram), mhz (median, cap,
 effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
-worst_errors (lut4, ff, mhz), outside (parameters that no fitted design had).
+worst_errors (lut4, ff, cells, mhz), outside (parameters that no fitted design had).
 
-JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, lanes, rom, target,
-core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram), utilisation, mhz (best, median, seeds, cap,
-effective), critical_path, cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits,
-gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights, changed_weights).
+JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, assign, sums, relu,
+argmax, lanes, rom, target, core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram, cells), utilisation,
+mhz (best, median, seeds, cap, effective), critical_path, cycles_per_inference, inferences_per_second, state_bits,
+program_words, program_bits, gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights,
+changed_weights).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -106,7 +109,7 @@ def execute(args: argparse.Namespace) -> None:
     names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
-    image = build_image(program, ring, image_options(args, *names))
+    image = build_for(device.family, program, ring, image_options(args, *names))
     precision = lost_weights(program, ring)
     tell(precision, args.strict)
     if args.estimate:
@@ -153,6 +156,7 @@ def _estimate(args: argparse.Namespace, image: MachineImage, device: Device, pre
     rows = [
         ("LUT4", f"{core['lut4']:,}", f"± {off['lut4']:.0%}"),
         ("FF", f"{core['ff']:,}", f"± {off['ff']:.0%}"),
+        *([("logic cells", f"{core['cells']:,}", f"± {off['cells']:.0%}")] if core["cells"] is not None else []),
         ("DSP", f"{core['dsp']}", ""),
         ("block RAM", f"{core['block_ram']}", ""),
         ("MHz", f"{mhz['median']:.1f}", f"± {off['mhz']:.0%}"),
@@ -166,7 +170,8 @@ def _show(device: Device, report: Report) -> None:
     answer = report.as_dict()
     names = {"lut4": "LUT4", "ff": "FF", "carry": "carry", "dsp": "DSP", "block_ram": "block RAM", "lut_ram": "LUT RAM"}
     parts = ("core", "with_scan_wrapper")
-    rows = [(names[name], *(answer[part][name] for part in parts)) for name in names]
+    names["cells"] = device.family.cells
+    rows = [(names[name], *("-" if (n := answer[part][name]) is None else n for part in parts)) for name in names]
     print_table((device.title, "core alone", "in scan wrapper"), rows)
     mhz = answer["mhz"]
     seeds = "1 seed" if len(mhz["seeds"]) == 1 else f"{len(mhz['seeds'])} seeds"

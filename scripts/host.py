@@ -106,7 +106,8 @@ def execute(args: argparse.Namespace) -> None:
 
 def _described(status: Status) -> dict[str, Any]:
     device = status.info
-    names = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
+    sizes = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
+    names = (*sizes, "assign", "sums", "relu", "argmax", "registers", "pipeline")
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,

@@ -18,7 +18,7 @@ __all__ = ["register"]
 APART = (
     *("program", "inputs", "weight_reads", "speedup"),
     *("linear_break", "reversible_break"),
-    *("input_scales", "output_scales", "box", "approximations", "named_weights"),
+    *("input_scales", "output_scales", "box", "approximations", "sampled", "named_weights"),
 )
 
 DETAILS = """\
@@ -27,10 +27,11 @@ use an input or a weight, alone or in a linear form; critical path is a longest 
 what they multiply with; state bits are the registers, and the accumulator of a program with linear forms, in words of
 the ring (0 when the ring has no hardware). compiled for is the ring that the program was compiled for, if any; a scale
 e of an input means that x enters the program as x/2^e, one of an output that what is sent counts times 2^e; box is the
-range of each input that it was compiled for; approximations bound how far the program is from its formula. linear:
-for fixed inputs the registers are multiplied by a matrix (lanes need that); reversible: the program can be undone (a
-self-check needs that); where one is not so, the first instruction that breaks it is named, counted from 0. argmax is
-the name of the number of the largest output, if the program sends that alone.
+range of each input that it was compiled for; approximations bound how far the program is from its formula, and of
+the outputs in sampled that was seen at samples and is not proven. linear: for fixed inputs the registers are multiplied
+by a matrix (lanes need that); reversible: the program can be undone (a self-check needs that); where one is not so, the
+first instruction that breaks it is named, counted from 0. argmax is the name of the number of the largest output, if
+the program sends that alone.
 
 Limits of the speed-up, each with multipliers enough:
   by levels    length / levels, the average parallelism: a level after the other, all of a level at once
@@ -99,6 +100,7 @@ def execute(args: argparse.Namespace) -> None:
 def _output_text(output: Output) -> str:
     scale = f"·2^{output.scale}" if output.scale else ""
     near = f", within {float(output.approximation):.3g} of the formula" if output.approximation else ""
+    near += " as sampled, not proven" if output.sampled else ""
     return f"{output.name} = R{output.register}{scale} after {output.at:,}{', restart' if output.restart else ''}{near}"
 
 

@@ -1,5 +1,6 @@
 """``import skinny``: what Python gives and takes, and that bad arguments end in one line."""
 
+import math
 import random
 import subprocess
 import sys
@@ -54,6 +55,30 @@ def test_formulas_and_texts_give_the_same_program():
     assert skinny.compile({"y": "a*b + c"}) == text
     assert skinny.compile(a * b + c).title == "y = a*b + c"
     assert skinny.compile({"y": "a*b", "z": a - 1}) == skinny.compile("y = a*b; z = a - 1")
+
+
+def test_functions_are_those_of_the_text():
+    (x,) = skinny.variables("x")
+    for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "erf"):
+        assert repr(getattr(skinny, name)(2 * x + 1)) == f"{name}(2*x + 1)"
+    precise = {"ring": "fixed:24", "box": {"x": (1, 2)}, "error": 0.001, "scale": "auto"}
+    made = skinny.compile(3 * skinny.sin(x) + 1 / x, **precise)
+    assert made == skinny.compile("y = 3*sin(x) + 1/x", **precise)
+    assert abs(made.run({"x": 1.5}) - (3 * math.sin(1.5) + 1 / 1.5)) <= made.bound()["errors"]["y"] <= 0.001
+    assert made.bound()["sampled"] == []
+
+
+@pytest.mark.parametrize("ending", ["skn", "npz"])
+def test_what_was_only_sampled_is_said_everywhere(tmp_path, ending):
+    (x,) = skinny.variables("x")
+    bell = skinny.Sampled(lambda t: math.exp(-t * t), "bell")
+    made = skinny.compile({"y": bell(x), "z": x * x}, ring="fixed:16", box=(-1, 1), error=0.01)
+    made.save(tmp_path / f"bell.{ending}")
+    for program in (made, skinny.load(tmp_path / f"bell.{ending}")):
+        assert [output.sampled for output in program.model.outputs] == [True, False]
+        assert program.bound()["sampled"] == program.info()["sampled"] == ["y"]
+        assert program.bound("fixed:4.3")["sampled"] == ["y"]
+        assert " sampled\n" in str(program)
 
 
 def test_options_of_the_compiler():

@@ -9,9 +9,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.hdl.parts.target import TARGETS, Target
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.machine.isa import CoreConfig, Sending
 from skinny.model.parallel.segments import Lane
 
+from .argmax import sender_layout
 from .decoder import control_layout
 from .echo import Echo
 from .layout import RetireSignature, result_layout
@@ -50,6 +51,8 @@ class Datapath(wiring.Component):
         The instruction that retires.
     push, result : Out
         The word that an ``EMIT`` sends, in the cycle in which it retires.
+    sender : Out(sender_layout)
+        What argmax must know of the instruction that retires; only with argmax.
     live : Out(1)
         Some instruction of a batch is inside the datapath and will still be there in the next cycle.
     mismatch : Out(1)
@@ -72,6 +75,7 @@ class Datapath(wiring.Component):
                 "result": Out(result_layout(config)),
                 "live": Out(1),
                 "mismatch": Out(1),
+                **({"sender": Out(sender_layout)} if config.argmax else {}),
             }
         )
 
@@ -115,8 +119,11 @@ class Datapath(wiring.Component):
         if config.guard:
             m.submodules.echo = echo = Echo(config)
             m.d.sync += echo.cleared.eq(tags[0].first | controls[end - 1].restart)
+            push = self.push
+            if config.argmax:  # a zero that is compared comes from no register
+                push = push & (controls[-1].route != Sending.ZERO)
             m.d.comb += [
-                echo.push.eq(self.push),
+                echo.push.eq(push),
                 echo.control.eq(controls[-1]),
                 echo.result.eq(unit.o),
                 Cat(echo.registers).eq(Cat(places[-1] for places in state[: config.width])),
@@ -135,26 +142,37 @@ class Datapath(wiring.Component):
             is_sum = index == self.config.width
             begin = tags[0].first if is_sum else restart
             write = Signal(reset_less=True, name=f"write{index}")
-            matches = controls[end - 1].target == index
+            target = controls[end - 1].route if self.config.argmax else controls[end - 1].target
+            matches = target == index
             m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]
             old = places[-1]
-            new = Mux(write, result, old)
+            cleared, value = begin, result
+            if self.config.relu and not is_sum:
+                # A relu does not write what is below zero; the old value is gone by then, as at the start of a run. A
+                # single thread has no stage in which it could go.
+                below = controls[end].relu & result[-1]
+                if self.config.threads == 1:
+                    value = Mux(below, 0, result)
+                else:
+                    write = write & ~below
+                    cleared = begin | (controls[end - 1].relu & matches)
+            new = Mux(write, value, old)
             if self.config.threads == 1:
                 clear = Signal(reset_less=True, name=f"clear{index}")
                 m.d.sync += clear.eq(begin)
                 new = Mux(clear, 0 if is_sum else self.start[index], new)
             else:
-                with m.If(begin):
+                with m.If(cleared):
                     m.d.sync += old.eq(0)
                 if not is_sum:
                     start = Signal(self.config.bits, reset_less=True, name=f"start{index}")
-                    value = Mux(begin, self.start[index], 0)
+                    first = Mux(begin, self.start[index], 0)
                     if self.units:
                         threads = range(index, self.config.threads, self.config.width)
                         mine = Cat(tags[0].thread == thread for thread in threads).any()
-                        value = Mux(tags[0].first, Mux(mine, self.config.one, 0), value)
-                    m.d.sync += start.eq(value)
+                        first = Mux(tags[0].first, Mux(mine, self.config.one, 0), first)
+                    m.d.sync += start.eq(first)
                     new = new | start
             m.d.sync += places[0].eq(new)
             if is_sum:
@@ -189,13 +207,20 @@ class Datapath(wiring.Component):
             self.retire.pc.eq(tag.pc),
             self.retire.op.eq(control.op),
             self.retire.dst.eq(control.target),
-            self.retire.value.eq(result),
+            self.retire.value.eq(Mux(control.relu & result[-1], 0, result) if self.config.relu else result),
             self.retire.fault.eq(fault),
             self.push.eq(tag.valid & control.emit),
             self.result.data.eq(result),
             self.result.last.eq(control.last & tag.final),
             self.result.fault.eq(stains[-1] | fault),
         ]
+        if self.config.argmax:
+            m.d.comb += [
+                self.sender.live.eq(tag.live),
+                self.sender.emit.eq(control.emit),
+                self.sender.last.eq(control.last),
+                self.sender.sending.eq(control.route),
+            ]
 
 
 def _gated(values, bits):

@@ -3,16 +3,19 @@
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from skinny.model.machine.isa import CoreConfig, Op, index_bits
+from skinny.model.machine.isa import CoreConfig, Op, Sending, index_bits
 from skinny.model.rings import FixedPoint
 
 from .layout import word_layout
 
-__all__ = ["Decoder", "control_layout"]
+__all__ = ["Decoder", "control_layout", "past_end"]
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
     """The decoded word. Index ``width`` stands for the accumulator in ``target``."""
+    relu = {"relu": 1} if config.relu else {}  # what is written is zero if it would be below zero
+    # With argmax what becomes of the word of an EMIT travels in the place of ``target``, which is for reports then.
+    argmax = {"route": index_bits(config.width + 1)} if config.argmax else {}
     return data.StructLayout(
         {
             "op": index_bits(len(Op)),
@@ -30,6 +33,8 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
             "last": 1,
             "check": 1,
             "bad": 1,
+            **relu,
+            **argmax,
         }
     )
 
@@ -72,24 +77,41 @@ class Decoder(wiring.Component):
         # Comparisons with powers of two are always false and vanish.
         takes_input = (word.op == Op.APPLY_X) | (word.op == Op.ATTEND)
         takes_weight = (word.op == Op.APPLY_W) | attend
+        same = word.dst == word.src
+        past = past_end(word.dst, config.width)
+        # An assign does not add the old value to the product, nor does a sum of registers that starts afresh.
+        afresh = attend
+        if config.assign:
+            same = same & ~word.flag
+            afresh = apply | attend
+        if config.sums:
+            onto_sum = Signal()
+            m.d.comb += onto_sum.eq(apply & ~apply_sum & (word.dst == config.width))
+            past = past & ~onto_sum
+            if not config.assign:
+                afresh = onto_sum | attend
         m.d.comb += control.bad.eq(
             ~known
-            | (apply & (word.dst == word.src))
-            | ((apply | control.emit) & _past(word.dst, config.width))
-            | (apply & _past(word.src, config.width))
-            | (takes_input & _past(word.u, config.inputs))
-            | (takes_weight & _past(word.k, config.weights))
+            | (apply & same)
+            | ((apply | control.emit) & past)
+            | (apply & past_end(word.src, config.width))
+            | (takes_input & past_end(word.u, config.inputs))
+            | (takes_weight & past_end(word.k, config.weights))
         )
 
         # A fixed-point format of numbers below one has minus one instead.
         minus_one = isinstance(config.ring, FixedPoint) and config.ring.frac == config.bits - 1
-        fresh = (attend & word.flag) | control.check | control.bad
+        fresh = (afresh & word.flag) | control.check | control.bad
+        if config.argmax:
+            fresh = fresh | (control.emit & (word.src[:2] == Sending.ZERO))
+        empty = 0 if config.assign else apply_sum & word.flag
+        held = apply_sum if config.assign else apply_sum & ~word.flag
         m.d.comb += [
             control.op.eq(word.op),
-            control.zero.eq(control.bad | (apply_sum & word.flag) | control.emit | control.check),
+            control.zero.eq(control.bad | empty | control.emit | control.check),
             control.one.eq(word.op == Op.BIAS),
             control.weight.eq(word.op == Op.APPLY_W),
-            control.sum.eq(apply_sum & ~word.flag & ~control.bad),
+            control.sum.eq(held & ~control.bad),
             control.source.eq(Mux(attend, 0, 1 << word.src)),
             control.target.eq(Mux(attend, config.width, word.dst)),
             control.onto.eq(Mux(fresh, 0, 1 << control.target)),
@@ -98,9 +120,14 @@ class Decoder(wiring.Component):
             control.restart.eq(control.emit & word.flag & ~control.bad),
             control.last.eq(word.neg),
         ]
+        if config.relu:
+            assigns = apply & ~onto_sum if config.sums else apply
+            m.d.comb += control.relu.eq(word.relu & assigns & word.flag & ~control.bad)
+        if config.argmax:
+            m.d.comb += control.route.eq(Mux(control.emit, word.src[:2], control.target))
         return m
 
 
-def _past(index, count: int):
+def past_end(index, count: int):
     """A value that is true when ``index`` is past the end of ``count`` entries; constant when that cannot be."""
     return index >= count if count < 1 << len(index) else 0

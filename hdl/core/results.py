@@ -82,13 +82,16 @@ class ResultFIFO(wiring.Component):
         tail = Signal.like(head)
         some = Signal()
         fetched = Signal()
+        none = ~some & ~fetched & ~self.o.valid
+        if self.config.argmax:  # words come in a cycle after they retired, and wait since then
+            none = none & ~self.push
         m.d.comb += [
             some.eq(head != tail),
             memory.addr.eq(head),
             memory.take.eq(~self.o.valid | self.o.ready),
             memory.fetch.eq(~fetched | memory.take),
             self.o.p.eq(stored),
-            self.empty.eq(~some & ~fetched & ~self.o.valid),
+            self.empty.eq(none),
             memory.write.eq(self.push),
             memory.write_addr.eq(tail),
             memory.write_data.eq(word),

@@ -1,7 +1,10 @@
 """The analysis of one program: ranges of every register and errors of its outputs.
 
-Programs of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there would be
-too many nodes, enclosures of every register and of its error are followed, instruction by instruction, as follows.
+Programs that assign, take the relu or multiply registers with registers are followed forwards (``layers``). Of the
+others, those of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there
+would be too many nodes, or errors grow too much from node to node, the polynomials of the values are written down
+(``terms``). Where these have too many terms, and in short programs, enclosures of every register and of its error are
+followed, instruction by instruction, as follows.
 
 Stepwise intervals explode because programs compute and uncompute. Here both values and errors are followed as
 polynomials, so that everything that cancels in the program cancels in the bound. With ``s`` the exact scalar, ``s'``
@@ -22,6 +25,7 @@ bounds of ``structure`` are taken as well.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -32,13 +36,16 @@ from skinny.model.rings import FixedPoint
 
 from .box import Box, encoded, encoded_box
 from .enclosures import TINY, UNIT, Algebra, Enclosure
-from .graph import value_graph
+from .graph import Graph, value_graph
+from .layers import follow_layers
 from .measures import Factor as NodeFactor
 from .nodes import Nodes
 from .recurring import recurring_states
 from .registers import MANY_ZEROS, Product, Register
 from .scalars import Scalars
 from .structure import follow
+from .terms import Factor as TermFactor
+from .terms import Terms
 
 __all__ = ["MOST_BITS", "Analysis", "Overflow"]
 
@@ -51,7 +58,11 @@ MOST_BITS = 32
 _WORK, _LEAST_TERMS = 40_000_000, 512
 _RECURRING_WORK, _LEAST_RECURRING = 3 * 10**12, 4
 #: Programs that are bounded by values at nodes have at most so many instructions, and edges in their graph.
-_MOST_EVALUATED, _MOST_EDGES = 20_000, 200_000
+_MOST_EVALUATED, _MOST_EDGES = 30_000, 2_000_000
+#: Longer programs are not followed by enclosures when the terms of their polynomials were written down.
+_MOST_FOLLOWED = 400
+#: The structure has some twenty polynomials for each value: beyond so many terms of values it would give up.
+_MOST_STRUCTURED = 250_000
 #: Terms of products that are added in all, which takes some five seconds.
 _MOST_WORK = 4_000_000
 #: Products that are remembered from one state that recurs to the next.
@@ -76,10 +87,12 @@ class Overflow(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """Ranges of the source register of each instruction as it is read, and of the register of each output."""
+    """Ranges of the register that each instruction reads, that of the widest range if it reads several, with its
+    number, and of the register of each output."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    register: NDArray[np.int64]
     sent: list[tuple[float, float]]
 
 
@@ -88,7 +101,6 @@ class Analysis:
     the inputs, the weights and the start vector must fit."""
 
     def __init__(self, program: Program, ring: FixedPoint, box: Box) -> None:
-        program.expect_pure("bounds need")
         self.program, self.frac = program, ring.frac
         self.unit = Fraction(1, 1 << ring.frac)
         self.box = encoded_box(program, ring, box)
@@ -110,29 +122,54 @@ class Analysis:
         self.low = np.full(len(program), -np.inf)
         self.high = np.full(len(program), np.inf)
         self.errors = {output.name: float("inf") for output in program.outputs}
+        #: Whether the values have so many terms that the structure need not be asked.
+        self.crowded = False
+        if program.pure:
+            self._bound_pure()
+        else:
+            self._bound_layers()
+
+    def _bound_pure(self) -> None:
+        """Bound a program that only adds, with scalars that read no registers."""
         if not self._evaluate():
             known = self.low.copy(), self.high.copy(), self.errors
             self._run()
             self._intersect(*known)
-            plausible = _PLAUSIBLE * len(program) * float(self.unit)
-            if self.algebra.collapses and not max(self.errors.values(), default=0.0) < plausible:
+            plausible = _PLAUSIBLE * len(self.program) * float(self.unit)
+            implausible = not max(self.errors.values(), default=0.0) < plausible
+            if implausible and self.algebra.collapses and not self.crowded:
                 self._narrow()
-        scalars = [self.scalars.scalar(number) for number in range(len(program.forms))]
-        self.low = np.where(self.low > -_HOPELESS, self.low, -np.inf)
-        self.high = np.where(self.high < _HOPELESS, self.high, np.inf)
+        scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
+        fits = (self.low > -_HOPELESS) & (self.high < _HOPELESS)
+        self.low = self._on_grid(np.where(fits, self.low, -np.inf), np.ceil)
+        self.high = self._on_grid(np.where(fits, self.high, np.inf), np.floor)
         self.errors = {name: error if error < _HOPELESS else float("inf") for name, error in self.errors.items()}
-        # Actual values are on the grid.
-        steps = 2.0**ring.frac
-        self.low, self.form_low = (
-            np.ceil(ends * steps) / steps for ends in (self.low, np.array([scalar.low for scalar in scalars]))
-        )
-        self.high, self.form_high = (
-            np.floor(ends * steps) / steps for ends in (self.high, np.array([scalar.high for scalar in scalars]))
-        )
+        forms = self.program.code.form
+        self.scalar_low = self._on_grid(np.array([scalar.low for scalar in scalars])[forms], np.ceil)
+        self.scalar_high = self._on_grid(np.array([scalar.high for scalar in scalars])[forms], np.floor)
         self.reads = self._reads()
 
+    def _bound_layers(self) -> None:
+        """Bound a program that assigns, takes the relu, or multiplies registers with registers."""
+        found = follow_layers(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named)
+        self.errors = found.errors
+        self.low, self.scalar_low, low = (
+            self._on_grid(ends, np.ceil) for ends in (found.low, found.scalar_low, found.read_low)
+        )
+        self.high, self.scalar_high, high = (
+            self._on_grid(ends, np.floor) for ends in (found.high, found.scalar_high, found.read_high)
+        )
+        self.reads = Reads(low, high, found.read_register, found.sent)
+
+    def _on_grid(self, ends: NDArray[np.float64], nearest: np.ufunc) -> NDArray[np.float64]:
+        """Ends of ranges of actual values, which are on the grid."""
+        steps = 2.0**self.frac
+        inside: NDArray[np.float64] = nearest(ends * steps) / steps
+        return inside
+
     def _evaluate(self) -> bool:
-        """Bound everything by values at nodes; false when there would be too many for tight bounds."""
+        """Bound everything by values at nodes, and by terms where that is not enough; false when bounds that follow the
+        program may be tighter, or nothing was found."""
         if len(self.program) > _MOST_EVALUATED:
             return False
         scalars = [self.scalars.scalar(number) for number in range(len(self.program.forms))]
@@ -142,16 +179,34 @@ class Analysis:
             return False
         if graph is None:
             return False
+        half_step, wanted = float(self.unit) / 2, [*graph.read, *graph.sent]
         factors = [NodeFactor(scalar.precise, scalar.rational, scalar.noises) for scalar in scalars]
-        nodes = Nodes(graph, factors, float(self.unit) / 2)
-        if not nodes.known:
-            return False
-        settled = nodes.settle([*graph.read, *graph.sent])
-        found = [nodes.error(node) for node in graph.sent]
-        self.errors = {output.name: error for output, error in zip(self.program.outputs, found, strict=True)}
-        ranges = np.array([nodes.range(number) for number in range(len(graph.nodes))])
-        self.low, self.high = ranges[graph.written].T if graph.written else (self.low, self.high)
+        nodes = Nodes(graph, factors, half_step)
+        settled = nodes.known and nodes.settle(wanted)
+        terms = None
+        if not settled:
+            term_factors = [TermFactor(scalar.rational, scalar.size, scalar.change_size) for scalar in scalars]
+            terms = Terms(graph, term_factors, self.scalars.inputs, half_step)
+            self.crowded = not terms.known and terms.work >= _MOST_STRUCTURED
+            if nodes.known and terms.known:
+                nodes.error_sizes = list(map(min, nodes.error_sizes, terms.errors))
+        if nodes.known:
+            self._take(graph, nodes.range, nodes.error)
+        if terms is not None and terms.known:
+            self._take(graph, terms.range, terms.errors.__getitem__)
+            largest = max(max(map(abs, terms.range(node))) for node in wanted)
+            if not largest < 2.0 ** (MOST_BITS - 1 - self.frac) and terms.work < _MOST_STRUCTURED:
+                self._narrow()
+            return len(self.program) > _MOST_FOLLOWED
         return settled and all(nodes.sought[node] for node in graph.sent)
+
+    def _take(self, graph: Graph, ranges: Callable[[int], tuple[float, float]], errors: Callable[[int], float]) -> None:
+        """Take the bounds of the nodes where they are tighter than what is known."""
+        # Errors first: ranges are narrower with them.
+        sent = {output.name: errors(node) for output, node in zip(self.program.outputs, graph.sent, strict=True)}
+        found = np.array([ranges(number) for number in range(len(graph.nodes))])
+        low, high = found[np.array(graph.written, dtype=np.int64)].T
+        self._intersect(low, high, sent)
 
     def _run(self) -> None:
         """Follow the program up to its end, up to a value that fits no word, or until that is too much work."""
@@ -263,10 +318,10 @@ class Analysis:
         """The first value that is read and may not fit ``bits`` bits: at an output, or at an instruction, S before the
         register."""
         least, most = -(2.0 ** (bits - 1 - self.frac)), 2.0 ** (bits - 1 - self.frac) - float(self.unit)
-        code, outputs = self.program.code, self.program.outputs
+        outputs = self.program.outputs
         # The comparisons are this way round so that NaN counts as bad.
-        form_bad = ~((self.form_low >= least) & (self.form_high <= most))[code.form]
-        low, high, sent = self.reads
+        form_bad = ~((self.scalar_low >= least) & (self.scalar_high <= most))
+        low, high, registers, sent = self.reads
         bad = form_bad | ~((low >= least) & (high <= most))
         first = int(np.argmax(bad)) if bad.any() else len(bad)
         for output, (lowest, highest) in zip(outputs, sent, strict=True):
@@ -275,9 +330,8 @@ class Analysis:
         if first == len(bad):
             return None
         if form_bad[first]:
-            form = code.form[first]
-            return Overflow(first, None, None, float(self.form_low[form]), float(self.form_high[form]))
-        return Overflow(first, int(code.src[first]), None, float(low[first]), float(high[first]))
+            return Overflow(first, None, None, float(self.scalar_low[first]), float(self.scalar_high[first]))
+        return Overflow(first, int(registers[first]), None, float(low[first]), float(high[first]))
 
     def _reads(self) -> Reads:
         """The ranges of what is read, from those of what was written."""
@@ -296,11 +350,12 @@ class Analysis:
             writers.append(written[src])
             written[dst] = t
         chosen = np.array(writers[:-1], dtype=np.int64)
-        initial = np.array(start)[code.src]
+        registers = code.src.astype(np.int64)
+        initial = np.array(start)[registers]
         if not len(chosen):
-            return Reads(initial, initial, sent)
+            return Reads(initial, initial, registers, sent)
         low, high = (np.where(chosen < 0, initial, ends[chosen]) for ends in (self.low, self.high))
-        return Reads(low, high, sent)
+        return Reads(low, high, registers, sent)
 
     def bits_needed(self) -> int:
         """The fewest bits that hold what is given and what is read; a number above 32 means that 32 are not enough."""

@@ -14,16 +14,19 @@ The values that must fit the word
     and suppose that each actual register is that of the unlimited machine modulo 2^bits, as it is at the start. An
     instruction multiplies two words. As both fit in the unlimited machine, and are congruent to the actual ones, they
     are equal to them; so the rounded products are equal, and the sums are congruent again. S is a sum of products of
-    weights and inputs, which fit. What is sent is congruent and fits, so it is equal. The self-check of a program takes
-    away the same products that were added, so that it restores the registers modulo 2^bits whether they fit or not.
+    weights, inputs and registers, which fit: a register in S is read, and so is a value whose relu is taken. What is
+    sent is congruent and fits, so it is equal. The self-check of a program takes away the same products that were
+    added, so that it restores the registers modulo 2^bits whether they fit or not.
 
 The files of this room
     ``bounds`` holds this question and its answer, ``suggest`` the search for the smallest format, ``analysis`` the
-    choice between three ways to find the answer. Programs of few variables are evaluated at ``nodes``, along the
-    ``graph`` of their distinct values, with its ``measures`` and ``degrees``. Others are followed instruction by
-    instruction, with the ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may
-    forget. ``structure`` bounds long and deeply nested programs in another way. Each of them counts its work and gives
-    up when that is too much, whatever the clock says; what is not proven by then is infinite.
+    choice between five ways to find the answer. Programs that are not pure are followed forwards by ``layers``, with
+    the values as ``affine`` enclosures. Of the pure ones, those of few variables are evaluated at ``nodes``, along the
+    ``graph`` of their distinct values, with its ``measures`` and ``degrees``. For many variables the ``terms`` of the
+    ``polynomials`` along the graph are written down. Others are followed instruction by instruction, with the
+    ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may forget. ``structure`` bounds
+    long and deeply nested programs in another way. Each of them counts its work and gives up when that is too much,
+    whatever the clock says; what is not proven by then is infinite.
 """
 
 from __future__ import annotations

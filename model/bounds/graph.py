@@ -65,13 +65,13 @@ class Sum(NamedTuple):
 class Graph(NamedTuple):
     """Nodes after those that they are made of. ``written`` is the node that each instruction leaves in its register,
     ``read`` the one that it multiplies, ``sent`` the node of each output. ``ways`` has, for a sum that is written out,
-    the node and the product of which an instruction made it."""
+    the node, the product and the sign of which an instruction made it."""
 
     nodes: list[Product | Sum]
     written: list[int]
     read: list[int]
     sent: list[int]
-    ways: dict[int, tuple[int, int]]
+    ways: dict[int, tuple[int, int, int]]
 
 
 class _Register:
@@ -121,7 +121,7 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
     written: list[int] = []
     read: list[int] = []
     sent: list[int] = []
-    ways: dict[int, tuple[int, int]] = {}
+    ways: dict[int, tuple[int, int, int]] = {}
     waiting = list(reversed(program.outputs))
     for t, (dst, src, sign, form) in enumerate(
         zip(*(column.tolist() for column in program.code.arrays()[:4]), strict=True)
@@ -157,7 +157,7 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
                 left = min(nodes[parent].zeros, *(max(0, nodes[part].zeros) for part, _ in parts))
                 node = sums[target.number] = len(nodes)
                 if before:
-                    ways[node] = (target.node, product)
+                    ways[node] = (target.node, product, sign)
                 nodes.append(Sum(parent, parts, left))
                 numbers.append(target.number)
                 edges += 1 + len(parts)

@@ -128,7 +128,7 @@ class Measures(ABC):
                 error = self.error_sizes[node.parent]
                 error += sum(abs(count) * self.error_sizes[part] for part, count in node.parts)
                 if number in self.graph.ways:
-                    error = min(error, sum(self.error_sizes[part] for part in self.graph.ways[number]))
+                    error = min(error, sum(self.error_sizes[part] for part in self.graph.ways[number][:2]))
             self.error_sizes[number] = min(self.error_sizes[number], error * self.growth)
             if number in wanted and self.error_sizes[number] > limit:
                 if self.later > _LATER_WORK:

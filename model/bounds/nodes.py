@@ -46,7 +46,9 @@ Floats = NDArray[np.float64]
 #: A millisecond takes some 10^5 of them.
 _FIRST_WORK, _LATER_WORK = 2_000_000, 4_000_000
 #: The same for whole numbers, which are some fifty times slower than floats.
-_WHOLE_WORK, _WHOLE_COST = 2_000_000, 10
+_WHOLE_WORK, _WHOLE_COST = 5_000_000, 20
+#: Work on the errors of all outputs and ranges together, after which no error is sought.
+_MOST_WORK = 400_000_000
 #: Points for each degree of an input in the first sweep, if the work allows: the more, the tighter the ranges.
 _DENSITIES = ((8, 1 / 16), (4, 1.0), (3, 1.0), (2, 4.0))
 #: An error is not sought more closely than by the first factor; beyond the second one it counts as not found.
@@ -262,6 +264,8 @@ class Nodes(Measures):
 
     def error(self, target: int, enough: float = 0.0) -> float:
         self.sought[target] = False
+        if self.later > _MOST_WORK:
+            return self.error_sizes[target]
         try:
             derivatives = _Derivatives(self, target)
         except OverflowError:

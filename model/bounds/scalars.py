@@ -77,6 +77,11 @@ class Scalars:
         self.algebra, self.limit = algebra, limit
         self.known: dict[int, Scalar] = {}
         self._input_variables = [algebra.variable() for _ in program.inputs]
+        #: The middle and the radius of the range of each input, by its variable.
+        self.inputs = {
+            variable: (self.unit * (low + high) / 2, self.unit * (high - low) / 2)
+            for variable, (low, high) in zip(self._input_variables, box, strict=True)
+        }
         self._term_noises: dict[tuple[int, bool, int], int] = {}
         ranges = program.weight_ranges()
         self.named = {

@@ -21,6 +21,7 @@ from .passes.chain import chain
 from .passes.factor import bisect, expand, horner
 from .passes.ladder import ladder
 from .passes.rebalance import rebalance
+from .passes.rescale import rescale
 from .passes.univariate import in_one_form, recurrence, recurrences
 from .polynomial import Polynomial, Table
 from .shapes import Shaper, least_cost
@@ -83,6 +84,11 @@ def candidates(polynomial: Polynomial, table: Table, goal: Goal) -> Iterator[Can
             balanced = _attempt(rebalance, table, shape, goal.clean)
             if balanced is not None:
                 yield from _shaped("rebalance", balanced, table, goal)
+    if goal.box is not None and goal.uses("rescale"):
+        for shape in [shape for shape in shapes[:FEW] if least_cost(table, shape) <= SMALL_COST]:
+            for scaled in _attempt(rescale, table, shape, goal.box, goal.bits) or []:
+                if scaled not in shapes:
+                    yield from _shaped("rescale", scaled, table, goal)
     if not goal.clean:
         for shape in shapes[:FEW] if goal.uses("chain") else ():
             code = chain(table, shape, goal.code_start)
@@ -119,15 +125,15 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
     if least_cost(table, polynomial) > WIDE_PRODUCTS * current().length:
         yield Candidate(source, CEILING, CEILING)
         return
-    decided = (goal.attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"))
+    decided = (goal.attention, goal.uses("telescope"), goal.uses("associate"), goal.uses("contracts"), True)
     variants = {decided: ""}
     if goal.attention and len(table.sums) <= LARGE:
         variants.setdefault((False, *decided[1:]), "attention")
     if least_cost(table, polynomial) <= SMALL_COST:
-        variants.setdefault((*decided[:3], False), "contracts")
-        if goal.box is not None:
-            variants.setdefault((decided[0], False, *decided[2:]), "telescope")
-            variants.setdefault((*decided[:2], False, decided[3]), "associate")
+        variants.setdefault((*decided[:4], False), "order")
+        variants.setdefault((*decided[:3], False, True), "contracts")
+        variants.setdefault((decided[0], False, *decided[2:]), "telescope")
+        variants.setdefault((*decided[:2], False, *decided[3:]), "associate")
     for options, without in variants.items():
         expression = Shaper(table, *options).shape(polynomial)
         if expression.loose_cost > WIDE_SHAPES * current().length:

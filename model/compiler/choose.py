@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from skinny.model.limits import check
@@ -26,6 +26,8 @@ GENEROUS = 2
 #: Options of least estimated error that are proven to find the least error there is; when a proof needs more bits than
 #: the estimate, so many fraction bits less are tried.
 LEAST, COARSER = 3, 2
+#: The instructions of options that are proven for that, together: of longer programs the shortest safe one is taken.
+EFFORT = 500
 #: Options that are tried for an output with one number of fraction bits, and numbers of fraction bits that are tried.
 TRIED, FORMATS = 12, 6
 
@@ -49,12 +51,14 @@ class Option:
 @dataclass(frozen=True)
 class Task:
     """What is asked: a word of ``bits``, one of ``fracs`` (falling) as its fraction bits, and the largest error of each
-    output, or none. ``units`` are those in which the errors of the outputs count."""
+    output, or none. ``units`` are those in which the errors of the outputs count. Without limits, an option of more
+    than ``longest`` cycles is taken only when no shorter one is proven safe."""
 
     bits: int
     fracs: Sequence[int]
     limits: Mapping[str, float] | None
     units: Mapping[str, float]
+    longest: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,29 @@ class Judge:
 
     def choose(self) -> Choice | None:
         """The choice of fewest cycles, or none."""
+        if self.task.limits is not None or not self.task.longest:
+            return self._choose()
+        short = self._of_short_options()
+        least = {name: short.least(name, short.sensible()) for name in self.options}
+        limits = {name: max(limit, least[name]) for name, limit in self._limits(self.sensible()).items()}
+        return short._choose(limits) or short._choose() or self._choose()
+
+    def _of_short_options(self) -> Judge:
+        """A judge of the options that are not longer than they should be."""
+        short = {
+            name: [option for option in options if option.code.cycles <= self.task.longest[name]]
+            for name, options in self.options.items()
+        }
+        return self._with(short, self.task)
+
+    def _limits(self, fracs: Sequence[int]) -> dict[str, float]:
+        """The errors that the outputs may have."""
+        return {name: self.limit(name, fracs) for name in self.options}
+
+    def _choose(self, limits: Mapping[str, float] | None = None) -> Choice | None:
+        """The same, with these limits of the errors if they are given."""
         fracs = self.sensible()
-        limits = {name: self.limit(name, fracs) for name in self.options}
+        limits = limits or self._limits(fracs)
         plans = []
         for frac in fracs:
             found = [self.eligible(name, frac, limit) for name, limit in limits.items()]
@@ -102,7 +127,10 @@ class Judge:
 
     def with_task(self, task: Task) -> Judge:
         """A judge of the same options for another task."""
-        other = Judge(self.options, task, self._prove)
+        return self._with(self.options, task)
+
+    def _with(self, options: Mapping[str, Sequence[Option]], task: Task) -> Judge:
+        other = Judge(options, task, self._prove)
         other._proofs, other._errors = self._proofs, self._errors
         return other
 
@@ -117,6 +145,16 @@ class Judge:
     def finest(self, option: Option) -> int | None:
         """The largest number of fraction bits with which the option seems to fit the word."""
         return next((frac for frac in self.task.fracs if option.estimate.bits(frac) <= self.task.bits), None)
+
+    def precise(self, name: str) -> list[Option]:
+        """The options that seem to fit the word, the most precise first; the rounding of the inputs counts."""
+        ranked: list[tuple[float, int, int, Option]] = []
+        for option in self.options[name]:
+            frac = self.finest(option)
+            if frac is not None:
+                error = self.error(name, option, frac) + self.input_error(name, frac)
+                ranked.append((error, option.code.cycles, len(ranked), option))
+        return [option for *_, option in sorted(ranked)]
 
     def proven(self, option: Option, frac: int) -> Proof | None:
         """What was proven of the option, if that was asked."""
@@ -165,29 +203,35 @@ class Judge:
 
     def least(self, name: str, fracs: Sequence[int]) -> float:
         """The least error that is proven of any option that fits the word with one of ``fracs``."""
-        ranked = []
+        # Of options that look alike, most of them one code before and after a step, one is enough.
+        ranked: dict[tuple[float, int], tuple[Option, list[int]]] = {}
         for option in self.options[name]:
             fits = [frac for frac in fracs if option.estimate.bits(frac) <= self.task.bits]
             if fits:
-                ranked.append((self.error(name, option, fits[0]), option, fits[: 1 + COARSER]))
-        ranked.sort(key=lambda entry: (entry[0], entry[1].code.cycles))
+                key = self.error(name, option, fits[0]), option.code.cycles
+                ranked.setdefault(key, (option, fits[: 1 + COARSER]))
         least = float("inf")
-        for _, option, tried in ranked[:LEAST]:
+        effort = 0
+        for _, (option, tried) in sorted(ranked.items())[:LEAST]:
+            effort += len(option.code)
+            if effort > EFFORT:
+                break
             for frac in tried:
                 proof = self.proof(name, option, frac)
                 if proof.bits <= self.task.bits:
                     least = min(least, proof.error)
+                if proof.bits <= self.task.bits or proof.error == float("inf"):
                     break
         return least
 
     def eligible(self, name: str, frac: int, limit: float) -> list[Option]:
-        """The options that seem to do, the shortest first."""
-        found = [
-            option
-            for option in self.options[name]
+        """The options that seem to do, the shortest first; of those that look alike one."""
+        found = {
+            (option.code.cycles, self.error(name, option, frac)): option
+            for option in reversed(self.options[name])
             if option.estimate.bits(frac) <= self.task.bits and self.error(name, option, frac) <= limit
-        ]
-        return sorted(found, key=lambda option: (option.code.cycles, self.error(name, option, frac)))
+        }
+        return [found[key] for key in sorted(found)]
 
     def _attempt(self, frac: int, limits: Mapping[str, float]) -> Choice | None:
         """The shortest options that are proven with ``frac`` fraction bits."""

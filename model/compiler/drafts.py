@@ -1,13 +1,15 @@
 """Drafts: the candidates of one output as code, carried through the passes over code.
 
 Precondition: the polynomial of an output. Postcondition: its drafts, the shortest first. Those that promise to be short
-are emitted, cleaned (peephole, prune) and, if they are among the shortest, scheduled and searched.
+are emitted, cleaned (peephole, prune) and, if they are among the shortest, scheduled and searched. For fixed point the
+first candidate, the text as it is written, is one of them in any case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TypeVar
 
 from skinny.model.errors import InputError
@@ -24,13 +26,14 @@ from .passes.schedule import schedule
 from .passes.search import is_searchable, search
 from .polynomial import Polynomial, Table
 
-__all__ = ["Draft", "History", "drafts_of"]
+__all__ = ["Draft", "History", "drafts_of", "polish"]
 
 #: Drafts are carried through to the end while their cost is below this and near the best.
 SMALL = 20_000
 NEAR = 2.0
-#: The shortest drafts that are scheduled.
-SCHEDULED = 3
+#: The shortest drafts that are scheduled in any case, the instructions of those that are scheduled together, and the
+#: shortest drafts that are searched.
+SCHEDULED, FEW, SEARCHED = 3, 1_000, 4
 
 #: The best length and the cycles after steps of the compiler.
 History = list[tuple[str, int, int]]
@@ -55,6 +58,11 @@ class Draft:
         """The code before it was scheduled and searched."""
         return [code for step, code in self.history if step not in ("schedule", "search")][-1]
 
+    def until(self, code: Code) -> Draft:
+        """The draft as it was when its code was ``code``."""
+        steps = [number for number, (_, known) in enumerate(self.history, 1) if known is code]
+        return replace(self, history=self.history[: steps[0]])
+
     def add(self, step: str, code: Code) -> None:
         """Go on with ``code``, which is verified: so every pass is given code that was verified."""
         code.verify(f"after the step {step}")
@@ -77,29 +85,42 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
         history.append((candidate.source, best.length, best.cost))
     best = min(found, key=_cost)
     _refuse_too_long(name, before, best.length)
-    drafts = [_emitted(candidate, goal) for members in _divided(found) for candidate in _near(members)]
+    near = [candidate for members in _divided(found) for candidate in _near(members)]
+    if goal.box is not None:
+        near += [candidate for candidate in found[:1] if candidate not in near and candidate.cost <= SMALL]
+    drafts = [_emitted(candidate, goal) for candidate in near]
     if goal.uses("peephole"):
         _apply("peephole", peephole, drafts)
     if goal.clean and goal.uses("prune"):
         _apply("prune", prune, drafts)
     drafts.sort(key=_cycles)
     if goal.uses("schedule"):
-        for group in _divided(drafts)[:2]:
-            _apply("schedule", schedule, group[:SCHEDULED])
+        chosen = [draft for group in _divided(drafts) for draft in _worth_an_order(group)]
+        # A pass may leave the search less freedom, so that the draft before it is kept as well.
+        drafts += [draft.until(draft.code) for draft in chosen if goal.clean and is_searchable(draft.code)]
+        _apply("schedule", schedule, chosen)
         drafts.sort(key=_cycles)
     if goal.clean and goal.uses("search"):
         _apply("search", search, _worth_a_search(drafts))
     return sorted(drafts, key=_cycles), history
 
 
+def polish(draft: Draft, goal: Goal) -> None:
+    """Schedule and search a draft that was only cleaned."""
+    if goal.uses("schedule"):
+        _apply("schedule", schedule, [draft])
+    if goal.clean and goal.uses("search") and is_searchable(draft.code):
+        _apply("search", search, [draft])
+
+
 T = TypeVar("T", Candidate, Draft)
 
 
 def _divided(found: Sequence[T]) -> list[list[T]]:
-    """First what leaves out no decision but attention, then what leaves out contracts, then the others."""
+    """First what leaves out no decision but attention or order, then what leaves out contracts, then the others."""
     groups: list[list[T]] = [[], [], []]
     for item in found:
-        groups[{"": 0, "attention": 0, "contracts": 1}.get(item.without, 2)].append(item)
+        groups[{"": 0, "attention": 0, "order": 0, "contracts": 1}.get(item.without, 2)].append(item)
     return groups
 
 
@@ -155,14 +176,20 @@ def _apply(name: str, step: Callable[[Code], Code], drafts: Sequence[Draft]) -> 
             draft.add(name, code)
 
 
+def _worth_an_order(drafts: list[Draft]) -> list[Draft]:
+    """The shortest drafts, and more of them while they are small."""
+    lengths = accumulate(len(draft.code) for draft in drafts)
+    return [draft for n, (draft, total) in enumerate(zip(drafts, lengths, strict=True)) if n < SCHEDULED or total < FEW]
+
+
 def _worth_a_search(drafts: list[Draft]) -> list[Draft]:
-    """The shortest draft and, because it leaves the search more freedom, the longest; and the same among the drafts
-    that leave out contracts, because a short program may hide one from which the search gets further. A recurrence is
+    """The shortest drafts and, because it leaves the search more freedom, the longest; and the same among the drafts
+    that leave out decisions, because a short program may hide one from which the search gets further. A recurrence is
     rarely beaten, so that nothing else is searched then."""
-    chosen: dict[tuple[Instruction, ...], Draft] = {}
-    regular, loose, _ = _divided(drafts)
-    for group in [regular] if regular[0].source == "univariate" else [regular, loose]:
-        small = [draft for draft in group if is_searchable(draft.code)]
-        for draft in small[:1] + small[-1:]:
-            chosen.setdefault(tuple(draft.code.instructions()), draft)
-    return list(chosen.values())
+    chosen: list[Draft] = []
+    regular, *others = _divided(drafts)
+    for group in [regular] if regular[0].source == "univariate" else [regular, *others]:
+        small = {tuple(draft.code.instructions()): draft for draft in reversed(group) if is_searchable(draft.code)}
+        distinct = list(small.values())[::-1]
+        chosen += distinct[:SEARCHED] + distinct[SEARCHED:][-1:]
+    return chosen

@@ -12,9 +12,10 @@ rounded the same way, so what a program adds and takes away again cancels here a
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import frexp
+from math import frexp, inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ def sample_points(box: Sequence[tuple[Fraction, Fraction]]) -> Floats:
         corners = np.array([[n >> u & 1 for n in range(2**count)] for u in range(count)], dtype=float)
     else:
         corners = chance.integers(0, 2, (count, CORNERS)).astype(float)
-    parts = [corners.reshape(count, -1), chance.random((count, RANDOM))]
+    parts = [corners.reshape(count, min(2**count, CORNERS)), chance.random((count, RANDOM))]
     if count == 1:
         parts.append((1 - np.cos(np.linspace(0, np.pi, GRID))[None, :]) / 2)
     low = np.array([float(ends[0]) for ends in box])
@@ -52,11 +53,14 @@ class Estimate:
     """The ranges of a code and the ways in which errors reach its output, at sample points.
 
     ``largest`` is the largest value that is read, a source, a scalar or the output, and ``given`` the largest input or
-    constant.
+    constant. What is too large for a float is infinite. ``weights`` are the sizes of the named weights among the
+    points, alone or times an input: the word of such a weight holds it times its constant.
     """
 
-    def __init__(self, code: Code, points: Floats) -> None:
+    @np.errstate(over="ignore", invalid="ignore")
+    def __init__(self, code: Code, points: Floats, weights: Mapping[int, float] | None = None) -> None:
         self.code, self.points = code, points
+        self.weights = weights or {}
         self.scalars = [_values(scalar, points) for scalar in code.scalars]
         chance = random.Random(0)
         numbers: dict[tuple[int, int], int] = {}
@@ -66,7 +70,7 @@ class Estimate:
         held = [value * one for value in code.start]
         counts: list[dict[int, int]] = [{} for _ in code.start]
         fractions = [0] * code.width
-        largest = 0.0
+        sizes = [1.0]
         reads: list[tuple[int, int, int, int, Floats, int]] = []
         #: Products that are never rounded, because their source is a whole number.
         self.exact: set[int] = set()
@@ -82,14 +86,22 @@ class Estimate:
                     self.exact.add(product)
                 if not (whole and _is_whole(code.scalars[number])):
                     fractions[dst] += _count(counts[dst], product, sign)
-                largest = max(largest, float(np.abs(source).max()))
+                sizes.append(_size(source))
         used = {number for _, _, _, number, _, _ in reads}
-        largest = max([largest, 1.0, *(float(np.abs(self.scalars[number]).max()) for number in used)])
-        self.largest = max(largest, float(np.abs(registers[code.output]).max()))
-        given = [abs(float(c)) for number in used for c in _constants(code.scalars[number])]
-        self.given = max([float(np.abs(points).max(initial=0.0)), *given])
+        sizes += [_size(self.scalars[number]) for number in used]
+        self.largest = max([*sizes, _size(registers[code.output])])
+        inputs = [u for u in range(len(points)) if u not in self.weights]
+        given = [size for number in used for size in self._given(code.scalars[number])]
+        self.given = max([float(np.abs(points[inputs]).max(initial=0.0)), *given])
         self._trace_back(reads)
         self._errors: dict[int, float] = {}
+
+    def _given(self, scalar: Affine) -> Iterator[float]:
+        """The sizes of the constants of a scalar, which are words; named weights are inside them."""
+        if not (is_simple(scalar) and scalar.terms):
+            yield abs(float(scalar.bias))
+            for u, c in scalar.terms:
+                yield abs(float(c)) * self.weights.get(u, 1.0)
 
     def _trace_back(self, reads: list[tuple[int, int, int, int, Floats, int]]) -> None:
         """Find how the rounding of each product, and a change of each scalar, reaches the output."""
@@ -144,6 +156,7 @@ class Estimate:
         self.rounded_constants = np.array([float(c) for c, _ in rounded])
         self.rounded = np.array([reached for _, reached in rounded]).reshape(len(rounded), count)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def slope(self) -> float:
         """By how many times the rounding of the inputs may reach the output, at any sample point."""
         slopes: dict[int, Floats] = {}
@@ -153,14 +166,15 @@ class Estimate:
         total = np.zeros(self.points.shape[1])
         for slope in slopes.values():
             total += np.abs(slope)
-        return float(total.max(initial=0.0))
+        return _size(total)
 
     def bits(self, frac: int) -> int:
         """The word that holds all that is read, with ``frac`` fraction bits."""
-        most = max(self.largest + self.error(frac), self.given)
+        most = min(max(self.largest + self.error(frac), self.given), sys.float_info.max)
         # A word of ``bits`` holds values below 2^(bits - 1 - frac); one, in the start vector, is always there.
         return frac + 1 + frexp(max(most, 1.0))[1]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def error(self, frac: int) -> float:
         """The largest error of the output, with ``frac`` fraction bits, at any sample point."""
         if frac not in self._errors:
@@ -168,7 +182,7 @@ class Estimate:
             if frac:
                 fractions = _rounded(self.rounded_constants, frac) % 1 != 0
                 total = total + (self.always + fractions @ self.rounded) * 2.0 ** -(frac + 1)
-            self._errors[frac] = float(total.max(initial=0.0))
+            self._errors[frac] = _size(total)
         return self._errors[frac]
 
 
@@ -179,17 +193,17 @@ def _count(counts: dict[int, int], product: int, sign: int) -> int:
     return (counts[product] != 0) - (before != 0)
 
 
+def _size(values: Floats) -> float:
+    """The largest size of values; infinite when one is no number."""
+    size = float(np.abs(values).max(initial=0.0))
+    return size if size == size else inf
+
+
 def _values(scalar: Affine, points: Floats) -> Floats:
     out = np.full(points.shape[1], float(scalar.bias))
     for u, c in scalar.terms:
         out += float(c) * points[u]
     return out
-
-
-def _constants(scalar: Affine) -> list[Fraction]:
-    if is_simple(scalar):
-        return [] if scalar.terms else [Fraction(scalar.bias)]
-    return [Fraction(c) for _, c in scalar.terms] + ([Fraction(scalar.bias)] if scalar.bias else [])
 
 
 def _rounded(values: Floats, frac: int) -> Floats:

@@ -8,7 +8,7 @@ box.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -21,18 +21,21 @@ from skinny.model.rings import FixedPoint, Real
 
 from .choose import Choice, Judge, Option, Proof, Task
 from .code import Code, Instruction
-from .drafts import Draft, History, drafts_of
+from .drafts import Draft, History, drafts_of, polish
 from .estimate import Estimate, sample_points
 from .goal import Ends, Goal, Precision
 from .lower import lower
 from .normalise import normalise
+from .passes.rescale import exponent
 from .polynomial import Polynomial, Table
 from .refuse import RefusalError, refuse
 
-__all__ = ["Fixed", "Scaling", "Tried", "fit"]
+__all__ = ["Fixed", "Scaling", "Tried", "fit", "longest"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
+#: The most precise options of an output, which are made shorter.
+POLISHED = 6
 #: The number of bits when no word is large enough.
 NEVER = 999
 
@@ -70,13 +73,9 @@ class Fixed(NamedTuple):
     histories: dict[str, History]
     tried: list[Tried]
 
-
-def exponent(size: Fraction) -> int:
-    """The least ``e`` with ``size <= 2^e``; zero for a size of zero."""
-    if not size:
-        return 0
-    e = size.numerator.bit_length() - size.denominator.bit_length()
-    return e if size <= Fraction(2) ** e else e + 1
+    @property
+    def cycles(self) -> int:
+        return sum(code.cycles for code in self.codes.values())
 
 
 def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
@@ -134,15 +133,24 @@ def fit(
         scales = Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))
         return _fit(outputs, goal, precision, given, spent, scales)
     scales = scaling(outputs, precision.box)
-    try:
-        return _fit(scaled_formulas(outputs, scales), goal, precision, given, spent, scales)
-    except RefusalError as refusal:
-        # Sample points may have missed the greatest values of an output, or a value on the way to it is greater.
-        wider = Scaling(scales.inputs, {name: e + 1 for name, e in scales.outputs.items()})
+    found: list[Fixed] = []
+    refused: RefusalError | None = None
+    # A word holds one, so that it holds what is below two: so large an output has one more bit, unless something on the
+    # way to it gets too large then. Sample points may have missed the greatest values: then it has one bit less.
+    for more in (0, -1, 1):
+        moved = Scaling(scales.inputs, {name: e + more for name, e in scales.outputs.items()})
         try:
-            return _fit(scaled_formulas(outputs, wider), goal, precision, given, spent, wider)
-        except RefusalError as other:
-            raise refusal.or_closer(other) from None
+            found.append(_fit(scaled_formulas(outputs, moved), goal, precision, given, spent, moved))
+        except RefusalError as refusal:
+            refused = refusal if refused is None else refused.or_closer(refusal)
+        if found and more == -1:
+            break
+    if not found:
+        assert refused is not None
+        raise refused
+    if precision.error is not None:
+        return min(found, key=lambda fixed: (fixed.cycles, max(fixed.errors.values())))
+    return min(found, key=lambda fixed: (max(fixed.errors.values()), fixed.cycles))
 
 
 def _fit(
@@ -158,7 +166,9 @@ def _fit(
     ends = {name: tuple(end / Fraction(2) ** e for end in precision.box[name]) for name, e in scales.inputs.items()}
     box = tuple((ends[name][0], ends[name][1]) for name in table.names[: table.inputs])
     units = {name: 2.0**e for name, e in scales.outputs.items()}
-    options, histories = _options(outputs, table, polynomials, replace(goal, box=_atom_box(table, box)))
+    options, histories = _options(
+        outputs, table, polynomials, replace(goal, box=_atom_box(table, box), bits=precision.bits)
+    )
 
     def proof(name: str, option: Option, frac: int) -> Proof:
         program = lower({name: option.code}, table, goal.contract, given)
@@ -172,7 +182,11 @@ def _fit(
     limits = None
     if precision.error is not None:
         limits = {name: float(precision.error - error) for name, error in spent.items()}
-    judge = Judge(options, Task(precision.bits, fracs, limits, units), proof)
+    most = {name: longest(found, table.inputs) for name, found in options.items()}
+    judge = Judge(options, Task(precision.bits, fracs, limits, units, most), proof)
+    for name, found in options.items():
+        rough = [option for option in judge.precise(name) if option.draft.history[-1][0] != "search"]
+        found.extend(_polished(rough[:POLISHED], goal))
     choice = judge.choose()
     if choice is None:
         raise refuse(judge, precision, spent)
@@ -186,6 +200,21 @@ def _fit(
         histories=histories,
         tried=_tried(judge, choice),
     )
+
+
+def longest(options: Sequence[Option], inputs: int) -> int:
+    """The cycles that a precise program may take: a quarter more than the shortest, with one input one more."""
+    shortest = min(option.code.cycles for option in options)
+    return shortest + (max(1, shortest // 4) if inputs > 1 else 1)
+
+
+def _polished(options: Sequence[Option], goal: Goal) -> Iterator[Option]:
+    """Options that are made shorter in the way of the shortest program, which takes long, so few are."""
+    for option in options:
+        draft = option.draft.until(option.code)
+        polish(draft, goal)
+        for code in dict.fromkeys(code for step, code in draft.history if step in ("schedule", "search")):
+            yield Option(draft, code, Estimate(code, option.estimate.points, option.estimate.weights))
 
 
 def _atom_box(table: Table, inputs: Sequence[Ends]) -> tuple[Ends, ...]:
@@ -228,6 +257,8 @@ def _options(
     points = sample_points(goal.box)
     for (weight, u), atom in table.fused.items():
         points[atom] = points[weight] * points[u]
+    weights = {table.inputs + n: float(max(-w.low, w.high)) for n, w in enumerate(table.weights)}
+    weights |= {atom: weights[weight] for (weight, _), atom in table.fused.items()}
     found: dict[str, dict[tuple[Instruction, ...], Option]] = {name: {} for name in outputs}
     histories: dict[str, History] = {}
     # What makes short programs shorter takes long, so it is done for the shapes of the shortest program only.
@@ -251,7 +282,7 @@ def _options(
                 for code in dict.fromkeys([draft.cleaned, draft.code]):
                     key = tuple(code.instructions())
                     if key not in found[name] and len(found[name]) < MOST_OPTIONS:
-                        found[name][key] = Option(draft, code, Estimate(code, points))
+                        found[name][key] = Option(draft, code, Estimate(code, points, weights))
     return {name: list(options.values()) for name, options in found.items()}, histories
 
 

@@ -21,6 +21,7 @@ PASSES = (
     "telescope",
     "factor",
     "rebalance",
+    "rescale",
     "chain",
     "univariate",
     "ladder",
@@ -62,8 +63,8 @@ class Precision:
 
 @dataclass(frozen=True)
 class Goal:
-    """The wishes that the compiler was given. ``box`` are the ranges of the inputs, by their numbers, when the program
-    is for fixed point."""
+    """The wishes that the compiler was given. ``box`` are the ranges of the variables, by their numbers, and ``bits``
+    those of the word, when the program is for fixed point."""
 
     contract: str
     width: int
@@ -71,6 +72,7 @@ class Goal:
     without: frozenset[str]
     start: tuple[int, ...]
     box: tuple[Ends, ...] | None = None
+    bits: int = 0
 
     def uses(self, name: str) -> bool:
         return name not in self.without

@@ -34,7 +34,6 @@ from .lower import lower
 from .normalise import normalise
 from .polynomial import Table
 from .prove import WrongOutputError, prove
-from .refuse import RefusalError
 
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
@@ -46,16 +45,16 @@ WIDEST_BLOCKS = 16
 #: Blocks are not tried when a graph of values takes more cycles than this, or when blocks on three registers promise to
 #: take so many times its cycles: more registers never save that much, but take long to plan for.
 MOST_FOR_BLOCKS, HOPELESS = 500, 3
-#: The shares of the asked error that polynomials in place of functions may take, tried in this order.
-SHARES = (Fraction(7, 8), Fraction(1, 2), Fraction(1, 8))
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
+    (
+        """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
     before emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the
-    proven errors of the outputs in the user's units, ``tried`` are the best of the other programs, and ``sampled`` are
-    the outputs whose functions were only sampled."""
+    proven errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
+        ""
+    )
 
     program: Program
     steps: History
@@ -65,7 +64,6 @@ class Compilation:
     seconds: float = 0.0
     errors: dict[str, float] = field(default_factory=dict)
     tried: list[Tried] = field(default_factory=list)
-    sampled: list[str] = field(default_factory=list)
 
 
 def compile_formula(
@@ -191,25 +189,18 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
 
 def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision) -> Compilation:
     """The pipeline, from formulas to the shortest program that is proven precise enough in fixed point. Functions are
-    replaced by polynomials first, which may take most of the error, then less of it."""
+    replaced by polynomials first."""
     functions = any(node.kind == "function" for node in postorder(*outputs.values()))
     if not functions:
         return _compile_polynomials(outputs, goal, precision, {})
-    if precision.error is None:
-        raise InputError("a formula with functions needs an error that its polynomials may have: --error is missing")
     # Loaded here, because polynomials need none of it.
-    from skinny.model.functions.approximate import approximate
+    from .shares import share_error
 
-    refused: RefusalError | None = None
-    for share in SHARES:
-        made = approximate(outputs, precision.box, precision.error * share)
+    def attempt(asked: Precision, made: Mapping[str, Approximation]) -> Compilation:
         polynomials = {name: approximation.formula for name, approximation in made.items()}
-        try:
-            return _compile_polynomials(polynomials, goal, precision, made)
-        except RefusalError as error:
-            refused = error if refused is None else refused.or_closer(error)
-    assert refused is not None
-    raise refused
+        return _compile_polynomials(polynomials, goal, asked, made)
+
+    return share_error(outputs, precision, attempt)
 
 
 def _compile_polynomials(
@@ -230,7 +221,11 @@ def _compile_polynomials(
         box=tuple(precision.box[name] for name in program.inputs),
         input_scales=tuple(fixed.scales.inputs[name] for name in program.inputs),
         outputs=tuple(
-            output._replace(scale=fixed.scales.outputs[output.name], approximation=spent[output.name])
+            output._replace(
+                scale=fixed.scales.outputs[output.name],
+                approximation=spent[output.name],
+                sampled=output.name in made and not made[output.name].proven,
+            )
             for output in program.outputs
         ),
     )
@@ -239,7 +234,6 @@ def _compile_polynomials(
         compiled,
         errors={name: error + float(spent[name]) for name, error in fixed.errors.items()},
         tried=fixed.tried,
-        sampled=[name for name, approximation in made.items() if not approximation.proven],
     )
 
 

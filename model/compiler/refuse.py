@@ -17,7 +17,7 @@ from skinny.model.errors import CheckError
 from .choose import Judge
 from .goal import Precision
 
-__all__ = ["Closest", "RefusalError", "closest", "refuse"]
+__all__ = ["Closest", "RefusalError", "closest", "refuse", "rounded_up"]
 
 #: Words that seem to be large enough and are tried for a refusal, which names one.
 WIDER = 4
@@ -97,13 +97,13 @@ def _least_error(judge: Judge, least: Mapping[str, float], spent: Mapping[str, f
     found = {name: proof.error for name, proof in free.proofs.items()}
     # Each output alone may do better than all of them in one format.
     for errors in (least, found):
-        error = _up(max(errors[name] + spent[name] for name in errors))
+        error = rounded_up(max(errors[name] + spent[name] for name in errors))
         limits = {name: float(error) - spent[name] for name in errors}
         if error.is_finite() and judge.with_task(replace(task, limits=limits)).choose() is not None:
             return error
     return None
 
 
-def _up(value: float) -> Decimal:
-    """Three digits, rounded up."""
+def rounded_up(value: float) -> Decimal:
+    """An error to be read: three digits, rounded up."""
     return Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(value))

@@ -48,12 +48,15 @@ def _loose_costs(bits: int) -> list[int]:
 class Shaper:
     """Builds and remembers the expression of each atom."""
 
-    def __init__(self, table: Table, attention: bool, telescope: bool, search: bool, contracts: bool) -> None:
+    def __init__(
+        self, table: Table, attention: bool, telescope: bool, search: bool, contracts: bool, order: bool = True
+    ) -> None:
         self.table = table
         self.attention = attention
         self.telescope = telescope
         self.search = search and contracts
         self.pair = Pair if contracts else TextbookPair
+        self.order = order
         self.variables = [Leaf(Affine(((u, 1),))) for u in table.variables]
         self.atoms: dict[int, Expression] = {}
 
@@ -70,15 +73,19 @@ class Shaper:
         """The expression of a sum of monomials."""
         linear, products = self._split(polynomial)
         parts = [(1, part) for part in self._affine_parts(linear)]
-        separate = Sum([*parts, *self._separate(products)])
+        separate = self._ordered_sum([*parts, *self._separate(products)])
         shapes: list[Expression] = [separate]
         if self.telescope and len(products) > 1:
             for telescoped in (self._by_forms(products), self._by_constants(products)):
                 if telescoped is not None:
-                    shapes.append(Sum([*parts, *telescoped]))
+                    shapes.append(self._ordered_sum([*parts, *telescoped]))
         if not products and len(parts) == 1:
             return parts[0][1]
         return Best(shapes) if len(shapes) > 1 else separate
+
+    def _ordered_sum(self, terms: list[tuple[int, Expression]]) -> Sum:
+        """The terms as they were written, or the longest first: it gains most when its target is still zero."""
+        return Sum(terms if self.order else sorted(terms, key=lambda term: -term[1].strict_cost))
 
     def _split(self, polynomial: Polynomial) -> tuple[Affine, list[tuple[Monomial, Coefficient]]]:
         terms: list[tuple[int, Coefficient]] = []

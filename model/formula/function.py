@@ -13,7 +13,22 @@ from skinny.model.rings import Number, exact_number
 
 from .formula import Formula, constant
 
-__all__ = ["FUNCTIONS", "RELU", "Sampled", "apply", "unknown_function"]
+__all__ = [
+    "FUNCTIONS",
+    "RELU",
+    "Sampled",
+    "apply",
+    "cos",
+    "erf",
+    "exp",
+    "log",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "tan",
+    "tanh",
+    "unknown_function",
+]
 
 #: The functions that a formula can name. ``inverse(x)`` is what a divisor becomes, and is written ``1/x``.
 FUNCTIONS = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "inverse")
@@ -73,6 +88,19 @@ def apply(function: str | Sampled, argument: Formula | Number) -> Formula:
     if isinstance(function, str) and function not in FUNCTIONS:
         raise InputError(unknown_function(function))
     return Formula("function", (argument if isinstance(argument, Formula) else constant(argument),), function)
+
+
+def _known(name: str) -> Callable[[Formula | Number], Formula]:
+    def function(argument: Formula | Number) -> Formula:
+        return apply(name, argument)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``{name}`` of ``argument``, as a formula."
+    return function
+
+
+# What is written 1/x needs no name here: formulas can be divided.
+sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf = map(_known, FUNCTIONS[:-1])
 
 
 def unknown_function(name: str) -> str:

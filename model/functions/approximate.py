@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
-from skinny.model.errors import InputError
+from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Formula, constant, postorder, product, total
 from skinny.model.limits import check
 
@@ -23,12 +23,21 @@ from .part import Polynomial, Search
 from .prove import monomials
 from .split import Box, split
 
-__all__ = ["Approximation", "approximate"]
+__all__ = ["Approximation", "OutOfReachError", "approximate"]
 
 #: A change of a part so small that only its first power counts.
 SMALL = 2.0**-30
 #: A refusal names an error that is so much larger than the one of the highest degree, so that asking for it succeeds.
 SAFE = 1.03
+
+
+class OutOfReachError(CheckError):
+    """No polynomials give the error that was asked for. Those of the highest degree give ``reachable``, as ``why`` says
+    in words. When ``whole``, the output is a function of one form."""
+
+    def __init__(self, output: str, why: str, reachable: float, whole: bool) -> None:
+        self.output, self.why, self.reachable, self.whole = output, why, reachable, whole
+        super().__init__(f"output {output}: {why}")
 
 
 @dataclass(frozen=True)
@@ -50,16 +59,23 @@ class Approximation:
 
 def approximate(outputs: Mapping[str, Formula], box: Box, error: Fraction) -> dict[str, Approximation]:
     """Each output as a polynomial that is within ``error`` of it on ``box``, which has the range of every input (named
-    weights have their own). Outputs without functions stay as they are. What is out of reach is refused."""
+    weights have their own). Outputs without functions stay as they are. What is out of reach is refused with the
+    :exc:`OutOfReachError` of the output that is furthest off."""
     if error <= 0:
         raise InputError(f"the error must be above zero, not {float(error):g}")
     out: dict[str, Approximation] = {}
+    failed: list[OutOfReachError] = []
     for name, formula in outputs.items():
         nodes = list(postorder(formula))
         if any(node.kind == "function" for node in nodes):
-            out[name] = _Output(formula, _ranges(nodes, box), error).solved()
+            try:
+                out[name] = _Output(name, formula, _ranges(nodes, box), error).solved()
+            except OutOfReachError as unreachable:
+                failed.append(unreachable)
         else:
             out[name] = Approximation(formula, Fraction(0), True, 0, (), False)
+    if failed:
+        raise max(failed, key=lambda unreachable: unreachable.reachable)
     return out
 
 
@@ -85,7 +101,8 @@ def _ranges(nodes: list[Formula], box: Box) -> Box:
 class _Output:
     """One output on its way. ``weights`` say how many times the error of a part is in the output."""
 
-    def __init__(self, formula: Formula, box: Box, error: Fraction) -> None:
+    def __init__(self, name: str, formula: Formula, box: Box, error: Fraction) -> None:
+        self.name = name
         self.error = error
         self.split = split(formula, box)
         self.searches = [Search(part) for part in self.split.parts]
@@ -117,7 +134,6 @@ class _Output:
                 reached = self.change([polynomial.error for polynomial in polynomials])
                 if reached <= self.error:
                     break
-                shares = [w * float(p.error) for w, p in zip(self.weights, polynomials, strict=True)]
             most = max(range(len(shares)), key=shares.__getitem__)
             degrees[most] = self.raised(most, degrees[most] + 1, self.searches[most].nearest(degrees[most]).error)
         return Approximation(
@@ -142,12 +158,10 @@ class _Output:
         errors = [weight * s.reachable for weight, s in zip(self.weights, self.searches, strict=True)]
         reachable = SAFE * sum(errors)
         digit = 10.0 ** math.floor(math.log10(reachable) - 1)
-        why = f"the {len(search.points)} points of its table allow" if search.table else "a polynomial has at most"
-        raise InputError(
-            f"{search.name} is out of reach on this box: {why} degree {search.highest}, for an error of "
-            f"{math.ceil(reachable / digit) * digit:.2g}, not {float(self.error):.3g}; "
-            "ask for a larger error or take a smaller box"
-        )
+        reachable = float(f"{math.ceil(reachable / digit) * digit:.2g}")
+        which = f"the highest for the {len(search.points)} points of its table" if search.table else "the highest"
+        why = f"{search.name} is out of reach on this box: a polynomial of degree {search.highest}, {which}, gives"
+        raise OutOfReachError(self.name, f"{why} an error of {reachable:g}", reachable, not self.split.inner)
 
     def change(self, errors: list[Fraction]) -> Fraction:
         """A bound of what the output changes when each part changes by no more than its error."""

@@ -12,10 +12,11 @@ from fractions import Fraction
 from functools import cache, cached_property
 
 import numpy as np
-from skinny.model.errors import InputError
+from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import formula_text
 from skinny.model.formula.function import Sampled
 
+from .domain import check_domain
 from .interval import Floats
 from .minimax import Nearest, nearest_polynomial
 from .prove import proven_error, proven_range
@@ -65,8 +66,8 @@ def _vander(points: Floats, degree: int) -> Floats:
 
 
 @cache
-def _basis() -> Floats:
-    return _vander(_chebyshev_points(POINTS), HIGHEST_DEGREE + 1)
+def _basis(degree: int) -> Floats:
+    return _vander(_chebyshev_points(POINTS), degree)
 
 
 class Search:
@@ -79,11 +80,13 @@ class Search:
         self.table = bool(tables)
         self.points = self._table_points() if tables else _chebyshev_points(POINTS)
         self.values = part.tape.floats(self.points)
+        if self.proven:
+            check_domain(part.tape)
         self.highest = HIGHEST_DEGREE
         if tables:
             # Up to twice the root of the number of points a polynomial that is small at even steps is small between.
             self.highest = min(HIGHEST_DEGREE, math.isqrt(4 * len(self.points)), len(self.points) - 2)
-        self.basis = _vander(self.points, self.highest) if tables else _basis()
+        self.basis = _vander(self.points, self.highest) if tables else _basis(self.highest + 1)
 
     @property
     def proven(self) -> bool:
@@ -128,7 +131,7 @@ class Search:
             return Fraction(float(np.min(self.values))), Fraction(float(np.max(self.values)))
         found = proven_range(self.part.tape)
         if found is None:
-            raise InputError(f"no bound was found for {self.name} on this box: take a smaller box")
+            raise CheckError(f"no bound was found for {self.name} on this box: take a smaller box")
         return found
 
     def nearest(self, degree: int) -> Nearest:
@@ -140,7 +143,9 @@ class Search:
     @property
     def reachable(self) -> float:
         """An error that can be reached, and proven in floats."""
-        return self.nearest(self.highest).error + PROVABLE * float(np.max(np.abs(self.values)))
+        # Of a function that turns too often nothing may be found at the highest degree that is better than a number.
+        nearest = min(self.nearest(degree).error for degree in (0, self.highest))
+        return nearest + PROVABLE * float(np.max(np.abs(self.values)))
 
     def degree(self, error: float, least: int = 0) -> int | None:
         """The least degree from ``least`` on whose polynomial is within ``error``; None when there is none."""
@@ -169,7 +174,7 @@ class Search:
         if self.proven:
             bound = proven_error(self.part.tape, chebyshev, wanted)
             if bound is None:
-                raise InputError(f"no bound was found for {self.name} on this box: take a smaller box")
+                raise CheckError(f"no bound was found for {self.name} on this box: take a smaller box")
             error = bound
         else:
             points = self.points if self.table else _chebyshev_points(SAMPLES)

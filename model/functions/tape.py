@@ -19,7 +19,18 @@ from skinny.model.formula.function import Sampled
 from . import jets
 from .interval import Floats, Interval, around
 
-__all__ = ["Step", "Tape"]
+__all__ = ["PARTLY_DEFINED", "Step", "Tape", "undefined"]
+
+#: The functions that are not defined everywhere, and where they are not.
+PARTLY_DEFINED = {
+    "log": "is defined above zero only",
+    "sqrt": "is defined from zero on only",
+    "inverse": "has a pole at zero",
+    "tan": "has a pole at π/2 and so on",
+}
+
+#: Larger values are not near to any word, whatever its scale.
+LARGEST = 2.0**256
 
 _FLOATS: dict[str, Callable[[Any], Any]] = {
     "sin": np.sin,
@@ -80,12 +91,16 @@ class Tape:
                     case _:
                         value = _function_values(step, args[0])
                 known.append(value)
-        if not np.all(np.isfinite(known[-1])):
-            raise InputError(f"{formula_text(self.source, 40)} gets larger than any number on this box")
+        if not np.all(np.abs(known[-1]) <= LARGEST):
+            raise _too_large(self.source)
         return known[-1]
 
     def jet(self, low: list[Fraction], high: list[Fraction], order: int) -> Interval:
         """The Taylor coefficients up to ``order`` in ``t``, from ``low`` to ``high`` each."""
+        return self.jets(low, high, order)[-1]
+
+    def jets(self, low: list[Fraction], high: list[Fraction], order: int) -> list[Interval]:
+        """The same of every step."""
         known: list[Interval] = []
         with np.errstate(all="ignore"):
             for step in self.steps:
@@ -102,7 +117,7 @@ class Tape:
                     case _:
                         value = jets.function_jet(step.value, args[0])
                 known.append(value)
-        return known[-1]
+        return known
 
 
 def _affine_jet(value: tuple[Fraction, Fraction], low: list[Fraction], high: list[Fraction], order: int) -> Interval:
@@ -126,21 +141,30 @@ def _function_values(step: Step, argument: Floats) -> Floats:
         return _sampled_values(step, step.value, argument)
     least, most = float(np.min(argument)), float(np.max(argument))
     wrong = {
-        "log": (least <= 0, "is defined above zero only"),
-        "sqrt": (least < 0, "is defined from zero on only"),
-        "inverse": (least <= 0 <= most, "has a pole at zero"),
-        "tan": (math.floor(least / math.pi + 0.5) != math.floor(most / math.pi + 0.5), "has a pole at π/2 and so on"),
-    }.get(step.value, (False, ""))
-    if wrong[0]:
-        name = "1/x" if step.value == "inverse" else step.value
-        raise InputError(
-            f"{formula_text(step.source, 40)} cannot be computed on this box: {name} {wrong[1]}, "
-            f"and its argument goes from {least:.3g} to {most:.3g}"
-        )
+        "log": least <= 0,
+        "sqrt": least < 0,
+        "inverse": least <= 0 <= most,
+        "tan": math.floor(least / math.pi + 0.5) != math.floor(most / math.pi + 0.5),
+    }
+    if wrong.get(step.value):
+        raise undefined(step, f"goes from {least:.3g} to {most:.3g}")
     value: Floats = _FLOATS[step.value](argument)
     if not np.all(np.isfinite(value)):
-        raise InputError(f"{formula_text(step.source, 40)} gets larger than any number on this box")
+        raise _too_large(step.source)
     return value
+
+
+def undefined(step: Step, what: str) -> InputError:
+    """The refusal of a function that is not defined on all of a box, with what its argument does there."""
+    name = "1/x" if step.value == "inverse" else step.value
+    return InputError(
+        f"{formula_text(step.source, 40)} cannot be computed on this box: {name} {PARTLY_DEFINED[step.value]}, "
+        f"and its argument {what}"
+    )
+
+
+def _too_large(source: Formula) -> InputError:
+    return InputError(f"{formula_text(source, 40)} gets larger than 2^256 on this box, too large to be computed with")
 
 
 def _sampled_values(step: Step, function: Sampled, argument: Floats) -> Floats:

@@ -229,6 +229,9 @@ def seal(image: Image) -> int:
 
 # The description of a board
 
+#: Parameters of a core that its description leaves out where they have their defaults.
+RARE = ("assign", "sums", "relu", "argmax", "registers", "pipeline")
+
 
 @dataclasses.dataclass(frozen=True)
 class BoardInfo:
@@ -247,10 +250,11 @@ class BoardInfo:
                 raise InputError(f"{name} of a board must be a power of two, not {words}")
 
     def text(self) -> str:
-        """The description as one line of words ``name=value``. It is the payload of the reply to ``OPEN`` and
-        ``STATUS``, after the seal."""
+        """The description as one line of words ``name=value``, units that few cores have left out where they are not
+        there. It is the payload of the reply to ``OPEN`` and ``STATUS``, after the seal."""
         own = {"board": self.board, "clock": self.clock, "results": self.results, "buffer": self.buffer}
         core = {field.name: getattr(self.config, field.name) for field in dataclasses.fields(self.config)}
+        core = {name: value for name, value in core.items() if name not in RARE or value != getattr(CoreConfig, name)}
         values = own | core | {"ring": self.config.ring.name}
         written = (f"{name}={int(v) if isinstance(v, bool) else v}" for name, v in values.items())
         text = f"skinny {VERSION} " + " ".join(written)

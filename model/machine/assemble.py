@@ -14,15 +14,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.program.forms import Input, Linear, Step, Weight, attention_cost
-from skinny.model.program.program import Program
+from skinny.model.program.forms import Accumulator, Input, Linear, Step, Weight
+from skinny.model.program.program import Columns, Mode, Program
+from skinny.model.program.start import starting_adds
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
 
 from . import cycles
+from .deep import assigned_registers, deep_code
 from .image import NO_WAITS, Waits, Write
-from .isa import APPLIES, MOST_BATCHES, MOST_WORDS, CoreConfig, Op, Setting, Space, Words, fifo_size, memory_size
+from .isa import (
+    APPLIES,
+    ATTENDS,
+    MOST_BATCHES,
+    MOST_WORDS,
+    ONE,
+    CoreConfig,
+    Op,
+    Sending,
+    Setting,
+    Space,
+    Words,
+    fifo_size,
+    lacks_zero,
+    memory_size,
+    zero_weight,
+)
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -38,7 +56,8 @@ class Image:
     ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
-    a status word after its outputs (register 0 of the start vector, ``fault`` set when the check failed).
+    a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
+    when the check failed).
     """
 
     config: CoreConfig
@@ -88,9 +107,16 @@ class Image:
         }
 
     @property
+    def status(self) -> int:
+        """The status word of a run that lost nothing."""
+        return int(self.start[0]) if self.config.starts else 0
+
+    @property
     def emit_addresses(self) -> NDArray[np.int64]:
         """The addresses of the words that send a result."""
-        return np.flatnonzero(self.config.decode(self.words)["op"] == Op.EMIT)
+        fields = self.config.decode(self.words)
+        kept = np.isin(fields["src"] & 3, (Sending.COMPARE, Sending.ZERO)) & bool(self.config.argmax)
+        return np.flatnonzero((fields["op"] == Op.EMIT) & ~kept)
 
     def reassemble(self, program: Program) -> Image:
         return assemble(program, self.config)
@@ -130,7 +156,7 @@ class Image:
             statement = instruction_texts(self.program, scalar_texts(self.program), number, number + 1)[0]
             return f"word {address} ({text}) of instruction {number}: {statement}"
         if number <= -2:
-            return f"word {address} ({text}) of output {self.outputs[-2 - number]}"
+            return f"word {address} ({text}) of output {self.program.outputs[-2 - number].name}"
         return f"word {address} ({text})"
 
     def listing(self) -> str:
@@ -146,11 +172,12 @@ class Image:
             if number >= 0 and number != shown:
                 note = f"{number}: " + instruction_texts(self.program, scalars, number, number + 1)[0]
             elif number <= -2:
-                note = self.outputs[-2 - number]
+                note = self.program.outputs[-2 - number].name
             shown = number
             lines.append(f"{address:6}  {word:0{digits}x}  {text:<24}  {note}".rstrip())
         lines += [f"  w[{k}] = 0x{word:x}" for k, word in enumerate(self.weights.tolist())]
-        lines.append("  start " + " ".join(f"0x{word:x}" for word in self.start.tolist()))
+        if self.config.starts:
+            lines.append("  start " + " ".join(f"0x{word:x}" for word in self.start.tolist()))
         return "\n".join(lines) + "\n"
 
 
@@ -159,9 +186,9 @@ def fit_image(program: Program, ring: Ring, *, self_check: bool = False, **given
     The core of a self-check has the guard, unless ``guard=False`` is given."""
     if not self_check:
         return assemble(program, CoreConfig.fit(program, ring, **given))
-    if "fifo" not in given:
-        given |= {"fifo": fifo_size(given.get("threads", CoreConfig.threads) * (len(program.outputs) + 1))}
     config = CoreConfig.fit(program, ring, **({"depth": MOST_WORDS, "guard": True} | given))
+    if "fifo" not in given:
+        config = replace(config, fifo=fifo_size(config.threads * (len(program.results) + 1)))
     image = assemble(program, config, self_check=True)
     if "depth" in given:
         return image
@@ -172,40 +199,34 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
     """The image of ``program``. With ``self_check`` its inverse follows, ``check`` and the status word, so that every
     run proves that no bit was lost; a program that restarts is undone and checked before each restart. Raises
     :exc:`InputError` naming what does not fit."""
-    program.expect_pure("a core needs")
     _expect_room(program, config, self_check)
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
     writer = _Writer(program, config)
-    code = list(zip(*(column.tolist() for column in program.code.arrays()), strict=True))
+    columns = _code(program, config, self_check)
+    code = list(zip(*(column.tolist() for column in columns.arrays()), strict=True))
     begin = end = 0
     for which, output in enumerate(program.outputs):
         final = which == len(program.outputs) - 1
         writer.apply_all(code, range(end, output.at))
         end = output.at
-        writer.emit(which, restart=output.restart and not self_check, last=final and not self_check)
+        writer.emit(which, restart=output.restart and not (self_check or config.deep), last=final and not self_check)
         if self_check and output.restart and not final:
             writer.undo(code, range(begin, end))
             begin = end
     writer.apply_all(code, range(end, len(code)))
     if self_check:
         writer.undo(code, range(begin, len(code)))
-        writer.add(-1, Op.EMIT, neg=1)
+        writer.add(-1, Op.EMIT, dst=assigned_registers(columns)[0] if config.deep else 0, neg=1)
     if len(writer.words) > config.depth:
         raise InputError(f"{len(writer.words)} program words do not fit a memory of {config.depth}")
-    start = np.zeros(config.width, dtype=config.ring.element_dtype)
-    for register, value in enumerate(program.start):
-        try:
-            start[register] = config.ring.encode(value)
-        except InputError as error:
-            raise InputError(f"start of register {register}: {error}") from None
     return Image(
         config=config,
         words=np.array(writer.words, dtype=np.uint64),
-        weights=config.to_words(program.quantise(config.ring)),
-        start=config.to_words(start),
+        weights=config.to_words(writer.weights()),
+        start=config.to_words(_start(program, config)),
         vector=max(1, len(program.inputs)),
-        outputs=tuple(output.name for output in program.outputs),
+        outputs=program.results,
         instructions=np.array(writer.numbers, dtype=np.int64),
         program=program,
         self_check=self_check,
@@ -214,18 +235,49 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
 
 def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
-    words = program.words + len(program.outputs)
+    words = program.words + program.emits
+    weights = len(program.weights) + (config.assign and lacks_zero(program))
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
         (len(program.inputs), config.inputs, "inputs do not fit a memory of"),
-        (len(program.weights), config.weights, "weights do not fit a memory of"),
+        (weights, config.weights, "weights do not fit a memory of"),
         (words, config.depth, "program words do not fit a memory of"),
-        (config.threads * (len(program.outputs) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
+        (config.threads * (len(program.results) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
+        (program.emits if program.argmax else 0, config.argmax, "outputs do not fit an argmax of"),
     ):
         if count > room:
             raise InputError(f"{count} {what} {room}")
+    mode, form = program.code.mode, program.code.form
+    for wanted, unit, what in (
+        (mode != Mode.ADD, config.assign, "assigns"),
+        (mode == Mode.RELU, config.relu, "takes the relu"),
+        (np.isin(form, program.summing), config.sums, "multiplies with a sum of registers"),
+    ):
+        if not unit and wanted.any():
+            raise InputError(f"instruction {int(np.argmax(wanted))} {what}, but the core has no unit for that")
     if not config.attention and any(isinstance(program.forms[f], Linear) for f in np.unique(program.code.form)):
         raise InputError("the program uses linear forms, but the core has no attention unit")
+
+
+def _code(program: Program, config: CoreConfig, self_check: bool) -> Columns:
+    """The instructions of ``program``. A self-check undoes them, so that they must be reversible, and the assigns that
+    a run begins with become adds; for registers in memory the first add to each register is an assign."""
+    code = program.code
+    if self_check:
+        program.expect_reversible("a self-check needs")
+        code = starting_adds(program)
+    return deep_code(program, code) if config.deep else code
+
+
+def _start(program: Program, config: CoreConfig) -> Array:
+    """The elements of the start vector; registers in memory have none."""
+    start = np.zeros(config.starts, dtype=config.ring.element_dtype)
+    for register, value in enumerate(program.start if config.starts else ()):
+        try:
+            start[register] = config.ring.encode(value)
+        except InputError as error:
+            raise InputError(f"start of register {register}: {error}") from None
+    return start
 
 
 class _Writer:
@@ -236,61 +288,93 @@ class _Writer:
         self.config = config
         self.words: list[int] = []
         self.numbers: list[int] = []
-        self.held: Linear | None = None
+        self.accumulator = Accumulator()
+
+    def weights(self) -> Array:
+        """The elements of the weights, with a zero behind them where the program needs one."""
+        elements = self.program.quantise(self.config.ring)
+        if self.config.assign and lacks_zero(self.program):
+            elements = np.append(elements, np.array([self.config.ring.embed(0)], dtype=elements.dtype))
+        return elements
 
     def add(self, number: int, op: Op, **fields: Any) -> None:
         self.words.append(self.config.encode(op, **fields))
         self.numbers.append(number)
 
     def emit(self, which: int, restart: bool, last: bool) -> None:
-        self.add(-2 - which, Op.EMIT, dst=self.program.outputs[which].register, flag=restart, neg=last)
+        register = self.program.outputs[which].register
+        sending = Sending.SEND
+        if self.program.argmax:
+            if len(self.program.outputs) == 1:
+                self.add(-2 - which, Op.EMIT, dst=register, src=Sending.ZERO)
+            sending = Sending.DECIDE if which == len(self.program.outputs) - 1 else Sending.COMPARE
+        self.add(-2 - which, Op.EMIT, dst=register, flag=restart, neg=last, src=sending)
+        if restart:
+            self.accumulator.restart()
 
     def apply_all(self, code: Code, numbers: range) -> None:
         for number in numbers:
             self.apply(number, *code[number])
 
     def undo(self, code: Code, numbers: range) -> None:
-        """The inverse of some instructions, then ``check``. The accumulator is built anew: an error in it would
-        otherwise be undone by itself."""
-        self.held = None
+        """The inverse of some instructions, then ``check``, with registers in memory for each that was written. The
+        accumulator is built anew: an error in it would otherwise be undone by itself."""
+        self.accumulator = Accumulator()
         for number in reversed(numbers):
-            dst, src, sign, form, mode = code[number]
-            self.apply(number, dst, src, -sign, form, mode)
-        self.add(-1, Op.CHECK)
+            dst, src, sign, form, _ = code[number]
+            self.apply(number, dst, src, -sign, form, Mode.ADD)
+        for register in dict.fromkeys(code[number][0] for number in numbers) if self.config.deep else (0,):
+            self.add(-1, Op.CHECK, dst=register)
 
     def apply(self, number: int, dst: int, src: int, sign: int, form: int, mode: int) -> None:
-        registers = {"dst": dst, "src": src, "neg": sign < 0}
+        fields = {"dst": dst, "src": src, "neg": sign < 0}
+        if mode != Mode.ADD:
+            fields["flag"] = True
+        if mode == Mode.RELU:
+            fields["relu"] = True
         match self.program.forms[form]:
             case Input(u):
-                self.add(number, Op.APPLY_X, u=u, **registers)
+                self.add(number, Op.APPLY_X, u=u, **fields)
             case Weight(k):
-                self.add(number, Op.APPLY_W, k=k, **registers)
+                self.add(number, Op.APPLY_W, k=k, **fields)
             case Linear() as linear:
                 self.hold(number, linear)
-                self.add(number, Op.APPLY_S, flag=not linear.terms and linear.bias is None, **registers)
+                if linear.steps():
+                    self.add(number, Op.APPLY_S, **fields)
+                elif self.config.assign:
+                    self.add(number, Op.APPLY_W, k=zero_weight(self.program), **fields)
+                else:
+                    self.add(number, Op.APPLY_S, flag=True, **fields)
+        self.accumulator.write(dst)
 
     def hold(self, number: int, wanted: Linear) -> None:
         """Make the accumulator hold ``wanted`` in the steps that ``attention_cost`` counts: the form is built anew when
         it counts all of its steps, otherwise single terms are taken away and added."""
         new = wanted.steps()
-        if self.held is None or attention_cost(self.held, wanted) == new.total():
+        held = self.accumulator.held
+        if self.accumulator.hold(wanted) == new.total() or held is None:
             for at, step in enumerate(new.elements()):
                 self.attend(number, step, flag=at == 0)
         else:
-            held = self.held.steps()
-            for step in (held - new).elements():
+            old = held.steps()
+            for step in (old - new).elements():
                 self.attend(number, step, neg=1)
-            for step in (new - held).elements():
+            for step in (new - old).elements():
                 self.attend(number, step)
-        self.held = wanted
 
     def attend(self, number: int, step: Step, **marks: int) -> None:
-        k, u = step
-        assert isinstance(k, int)
-        if u < 0:
-            self.add(number, Op.BIAS, k=k, **marks)
-        else:
-            self.add(number, Op.ATTEND, k=k, u=u, **marks)
+        accumulator, deep = self.config.accumulator, self.config.deep
+        match step:
+            case (Input(u), register):
+                self.add(number, Op.APPLY_X, u=u, dst=accumulator, src=register, **marks)
+            case (Weight(k), register):
+                self.add(number, Op.APPLY_W, k=k, dst=accumulator, src=register, **marks)
+            case (int(k), -1) if deep:
+                self.add(number, Op.APPLY_W, k=k, dst=accumulator, src=ONE, **marks)
+            case (int(k), -1):
+                self.add(number, Op.BIAS, k=k, **marks)
+            case (int(k), u):
+                self.add(number, Op.ATTEND, k=k, u=u, **({"dst": accumulator} if deep else {}), **marks)
 
 
 def disassemble(words: Any, config: CoreConfig) -> list[str]:
@@ -299,19 +383,28 @@ def disassemble(words: Any, config: CoreConfig) -> list[str]:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     texts = []
     for word, bad, row in zip(np.asarray(words).tolist(), config.malformed(words).tolist(), rows, strict=True):
-        texts.append(f"malformed 0x{word:x}" if bad else _text(dict(zip(columns, row, strict=True))))
+        texts.append(f"malformed 0x{word:x}" if bad else _text(dict(zip(columns, row, strict=True)), config))
     return texts
 
 
-def _text(f: dict[str, int]) -> str:
-    sign = "-" if f["neg"] else "+"
+def _text(f: dict[str, int], config: CoreConfig) -> str:
     op = f["op"]
-    if op in APPLIES:
-        scalar = {Op.APPLY_X: f"x[{f['u']}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: "0" if f["flag"] else "S"}[Op(op)]
-        return f"R{f['dst']} {sign}= {scalar}*R{f['src']}"
     if op == Op.EMIT:
-        return f"emit R{f['dst']}{' restart' * f['flag']}{' last' * f['neg']}"
+        sending = Sending(f["src"] & 3) if config.argmax else Sending.SEND
+        what = "0" if sending == Sending.ZERO else f"R{f['dst']}"
+        verb = {Sending.SEND: "emit", Sending.DECIDE: "decide"}.get(sending, "compare")
+        return f"{verb} {what}{' restart' * f['flag']}{' last' * f['neg']}"
     if op == Op.CHECK:
-        return "check"
-    term = f"w[{f['k']}]" + (f"*x[{f['u']}]" if op == Op.ATTEND else "")
-    return f"S = {'-' * f['neg']}{term}" if f["flag"] else f"S {sign}= {term}"
+        return f"check R{f['dst']} = {f['flag']}" if config.deep else "check"
+    target = "S" if op in ATTENDS or f["dst"] == config.accumulator else f"R{f['dst']}"
+    fresh = f["flag"] and (target == "S" or config.assign)
+    if op in APPLIES:
+        held = "S" if config.assign or not f["flag"] else "0"
+        scalar = {Op.APPLY_X: f"x[{f['u']}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: held}[Op(op)]
+        product = f"{scalar}*R{f['src']}"
+    else:
+        product = f"w[{f['k']}]" + (f"*x[{f['u']}]" if op == Op.ATTEND else "")
+    if not fresh:
+        return f"{target} {'-' if f['neg'] else '+'}= {product}"
+    product = f"{'-' * f['neg']}{product}"
+    return f"{target} = relu({product})" if f.get("relu") and target != "S" else f"{target} = {product}"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.rings import Array, Boolean
+from skinny.model.rings import Array, Boolean, PrimeField
 
 from .image import NO_WAITS, MachineImage, Waits
-from .isa import APPLIES, ATTENDS, CoreConfig, Op, Words
+from .isa import APPLIES, ATTENDS, ONE, CoreConfig, Op, Sending, Words
 
 if TYPE_CHECKING:
     from .assemble import Image
@@ -66,14 +66,20 @@ Cycles = NDArray[np.int64]
 
 
 def retire_delay(config: CoreConfig) -> int:
-    """From issue to retirement: the fetch stages, then once round the ring."""
-    return FETCH + config.threads - 1
+    """From issue to retirement: the fetch stages, then once round the ring; or through a pipeline to the register
+    memory."""
+    return config.pipeline if config.deep else FETCH + config.threads - 1
+
+
+def fifo_delay(config: CoreConfig) -> int:
+    """From retirement to a valid word at ``o``: argmax holds words for a cycle."""
+    return FIFO_DELAY + bool(config.argmax)
 
 
 def overhead(config: CoreConfig) -> int:
     """The constant of ``l·T + constant``: cycles from the acceptance of the last input word of a batch to the last
     result at ``o``, when the core was empty and the program ends with its last output."""
-    return ACCEPT_TO_START - 1 + retire_delay(config) + FIFO_DELAY
+    return ACCEPT_TO_START - 1 + retire_delay(config) + fifo_delay(config)
 
 
 def start_cycle(image: Image, accepted: int, before: int | None = None, taken: int | None = None) -> int:
@@ -95,15 +101,18 @@ def batch_sizes(vectors: int, threads: int) -> list[int]:
 
 class Execution(NamedTuple):
     """What every word computes for every vector: arrays of shape ``(words, vectors)``. ``values`` are hardware words,
-    ``faults`` tells where the word is malformed or a check fails."""
+    ``faults`` tells where the word is malformed or a check fails. ``sent`` are the words that go to the result FIFO,
+    where one does: the values, but for an argmax the number of the largest."""
 
     values: Words
     faults: NDArray[np.bool_]
+    sent: Words
 
 
 def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
     """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.vector)``. The
-    registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``."""
+    registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``; registers in memory with
+    words that mean nothing."""
     config, ring = image.config, image.config.ring
     vectors = np.asarray(vectors, dtype=np.uint64)
     if vectors.ndim != 2 or vectors.shape[1] != image.vector:
@@ -115,31 +124,67 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     x[: image.vector] = packed_words(config, vectors.T)
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
     w[: len(image.weights)] = packed_words(config, image.weights[:, None])
-    start = packed_words(config, image.start[:, None])
+    start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])
 
     registers = np.broadcast_to(start if begin is None else packed_words(config, begin), (config.width, count)).copy()
     s = np.broadcast_to(zero, (count,))
     values = np.broadcast_to(zero, (len(image), count)).copy()
     malformed = config.malformed(image.words)
     faults = np.repeat(malformed[:, None], count, axis=1)
-    columns = [column.tolist() for column in config.decode(image.words).values()]
+    fields = config.decode(image.words)
+    relu = fields.pop("relu", np.zeros(len(image), dtype=np.int64)).tolist()
+    columns = [column.tolist() for column in fields.values()]
     for p, (op, neg, flag, dst, src, u, k) in enumerate(zip(*columns, strict=True)):
         if malformed[p]:
             continue
         add = ring.sub if neg else ring.add
         if op in APPLIES:
-            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if flag else s
-            registers[dst] = values[p] = add(registers[dst], ring.mul(scalar, registers[src]))
+            empty = flag and not config.assign
+            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if empty else s
+            product = ring.mul(scalar, registers[src])
+            if dst == config.accumulator:
+                s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
+                continue
+            values[p] = add(zero if flag and config.assign else registers[dst], product)
+            if flag and relu[p]:
+                ring.relu(values[p])
+            registers[dst] = values[p]
         elif op in ATTENDS:
             product = ring.mul(w[k], x[u]) if op == Op.ATTEND else w[k]
             s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
         elif op == Op.EMIT:
-            values[p] = registers[dst]
+            if not config.argmax or src & 3 != Sending.ZERO:
+                values[p] = registers[dst]
             if flag:
                 registers[...] = start
+        elif op == Op.CHECK and config.deep:
+            values[p] = registers[dst]
+            expected = np.uint64(config.one if flag else 0)
+            faults[p] = hardware_words(config, values[p : p + 1])[0] != expected
         elif op == Op.CHECK:
             faults[p] = (hardware_words(config, registers) != image.start[:, None]).any(axis=0)
-    return Execution(hardware_words(config, values), faults)
+    words = hardware_words(config, values)
+    return Execution(words, faults, _decided(image, words) if config.argmax else words)
+
+
+def _decided(image: Image, values: Words) -> Words:
+    """The words that are sent, when those that a run compares are numbered and the number of the largest is sent."""
+    config, out = image.config, values.copy()
+    fields = config.decode(image.words)
+    numbers = (values << np.uint64(64 - config.bits)).view(np.int64)  # the order of signed words
+    sending = np.where(fields["op"] == Op.EMIT, fields["src"] & 3, Sending.SEND)
+    compared = np.flatnonzero(sending != Sending.SEND)
+    for p in np.flatnonzero(sending == Sending.DECIDE).tolist():
+        out[p] = np.argmax(numbers[compared[compared <= p]], axis=0)
+    return out
+
+
+def _poisoned(config: CoreConfig, count: int) -> Words:
+    """What registers in memory hold at the start of a run: register 1 is one, the others may be anything."""
+    limit = config.ring.p if isinstance(config.ring, PrimeField) else 1 << config.bits
+    words = np.random.default_rng(0).integers(0, limit, (config.width, count), dtype=np.uint64)
+    words[ONE] = config.one
+    return words
 
 
 def packed_words(config: CoreConfig, words: Words) -> Array:
@@ -177,7 +222,8 @@ def retirements(image: Image, execution: Execution, starts: Sequence[int], sizes
     order = np.argsort(cycle, axis=None, kind="stable")
     p, v = np.unravel_index(order, cycle.shape)
     fields = config.decode(image.words)
-    dst = np.where(np.isin(fields["op"], ATTENDS) & config.attention, config.width, fields["dst"])
+    attends = np.isin(fields["op"], ATTENDS) & config.attention & (not config.deep)
+    dst = np.where(attends, config.width, fields["dst"])
     return Retirements(
         cycle[p, v], vector[v], thread[v], p, fields["op"][p], dst[p], execution.values[p, v], execution.faults[p, v]
     )
@@ -207,7 +253,7 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     e, v = np.unravel_index(np.argsort(cycle, axis=None, kind="stable"), cycle.shape)
     p = emits[e]
     last = (fields["neg"][p] == 1) & final[v]
-    return Results(cycle[e, v], vector[v], p, execution.values[p, v], last, stained[p, v])
+    return Results(cycle[e, v], vector[v], p, execution.sent[p, v], last, stained[p, v])
 
 
 def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycles, Cycles]:
@@ -333,7 +379,7 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
         ports.idle.append(start + ports.turns + retire_delay(config))
         for p in emits:
             for thread in range(size):
-                ports.send(start + p * config.threads + thread + retire_delay(config) + FIFO_DELAY)
+                ports.send(start + p * config.threads + thread + retire_delay(config) + fifo_delay(config))
         ports.ends.append(ports.taken[-1] if ports.taken else 0)
     return ports.timetable()
 

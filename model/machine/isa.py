@@ -14,10 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.program.program import Program
+from skinny.model.program.forms import Linear
+from skinny.model.program.program import MOST_WIDTH, Mode, Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
 
-__all__ = ["CoreConfig", "Op", "Setting", "Space", "Words", "fifo_size", "index_bits", "memory_size"]
+__all__ = [
+    "CoreConfig",
+    "Op",
+    "Sending",
+    "Setting",
+    "Space",
+    "Words",
+    "fifo_size",
+    "index_bits",
+    "lacks_zero",
+    "memory_size",
+    "zero_weight",
+]
 
 Words = NDArray[np.uint64]
 
@@ -25,17 +38,26 @@ Words = NDArray[np.uint64]
 MOST_BATCHES = 7
 #: The most words of a program.
 MOST_WORDS = 1 << 20
+#: The best word of a thread is read, compared and written before the thread sends its next one.
+LEAST_ARGMAX_THREADS = 4
+#: The most registers in flip-flops.
+MOST_FLIPFLOPS = 16
+#: The register that reads as one in a core with registers in memory. As a destination it stands for the accumulator.
+ONE = 1
+#: Threads of a core with registers in memory, and its pipeline, unless something else is asked for.
+DEEP_THREADS, PIPELINE = 8, 7
 
 
 class Op(IntEnum):
     """Operations. Zero means nothing, so that empty memory raises ``fault``."""
 
     NONE = 0
-    #: ``R[dst] <- R[dst] ± x[u]·R[src]``
+    #: ``R[dst] <- R[dst] ± x[u]·R[src]``; with ``flag``, and the unit for it, ``R[dst] <- ± x[u]·R[src]``
     APPLY_X = 1
-    #: ``R[dst] <- R[dst] ± w[k]·R[src]``
+    #: ``R[dst] <- R[dst] ± w[k]·R[src]``; with ``flag``, and the unit for it, ``R[dst] <- ± w[k]·R[src]``
     APPLY_W = 2
-    #: ``R[dst] <- R[dst] ± S·R[src]``; with ``flag`` the scalar is zero (the empty form)
+    #: ``R[dst] <- R[dst] ± S·R[src]``; with ``flag`` ``R[dst] <- ± S·R[src]``, or without the unit for it the scalar is
+    #: zero (the empty form)
     APPLY_S = 3
     #: ``S <- S ± w[k]·x[u]``; with ``flag`` ``S <- ± w[k]·x[u]``
     ATTEND = 4
@@ -43,12 +65,31 @@ class Op(IntEnum):
     BIAS = 5
     #: send ``R[dst]``; with ``flag`` the registers then take the start vector; ``neg`` marks the program's last output
     EMIT = 6
-    #: fault unless every register equals the start vector
+    #: fault unless every register equals the start vector; with registers in memory, unless ``R[dst]`` is zero, or one
+    #: with ``flag``
     CHECK = 7
 
 
+#: Where the registers of a core can be.
+REGISTERS = ("flipflops", "memory")
+
 APPLIES = (Op.APPLY_X, Op.APPLY_W, Op.APPLY_S)
 ATTENDS = (Op.ATTEND, Op.BIAS)
+#: Applies whose destination may be the accumulator, where the core has sums of registers.
+SUMS = (Op.APPLY_X, Op.APPLY_W)
+
+
+class Sending(IntEnum):
+    """What becomes of the word of an ``EMIT`` in a core with argmax: its field ``src``."""
+
+    #: it is sent
+    SEND = 0
+    #: it is compared with the largest of the words that were compared before in this run
+    COMPARE = 1
+    #: zero is compared in its place
+    ZERO = 2
+    #: it is compared, and the number of the largest is sent
+    DECIDE = 3
 
 
 class Space(IntEnum):
@@ -89,6 +130,15 @@ class CoreConfig:
     ``weights`` at most, ``fifo`` result words (a power of two), ``slices`` inferences a word of the Boolean ring.
     ``attention`` and ``check`` say whether those units exist; without them their operations are unknown. ``guard``:
     upsets of memories and of control raise ``fault`` (``docs/faults.md``).
+
+    What pure programs do not need: ``assign``, ``sums`` of registers (they are built in the accumulator of the
+    attention unit), ``relu`` of what is assigned, and ``argmax``, the number of outputs of which the largest can be
+    found (0: none).
+
+    ``registers`` are ``flipflops``, or in a ``memory``, where there are up to 1,024 of them: register 1 then reads as
+    one and is never written, the others hold nothing until they are assigned. Such a core always assigns and, with
+    attention, has sums of registers. Its instructions retire ``pipeline`` cycles after they are issued, and it has at
+    least ``pipeline - 1`` threads; with flip-flops ``pipeline`` means nothing.
     """
 
     ring: Ring
@@ -102,21 +152,34 @@ class CoreConfig:
     fifo: int = 64
     slices: int = 32
     guard: bool = False
+    assign: bool = False
+    sums: bool = False
+    relu: bool = False
+    argmax: int = 0
+    registers: str = "flipflops"
+    pipeline: int = PIPELINE
 
     def __post_init__(self) -> None:
         ring = self.ring
+        if self.registers not in REGISTERS:
+            raise InputError(f"registers must be in {' or '.join(REGISTERS)}, not {self.registers!r}")
+        if self.deep:
+            object.__setattr__(self, "assign", True)
+            object.__setattr__(self, "sums", self.attention)
         if not isinstance(ring, Modular | FixedPoint | PrimeField | Boolean):
             raise InputError(f"there is no hardware for the ring {ring!r}")
         if ring.bits > 32:
             raise InputError(f"a word of the core must be at most 32 bits, not {ring.bits}")
         for what, given, least, most in (
-            ("width", self.width, 3, 16),
-            ("number of threads", self.threads, 1, 16),
+            ("width", self.width, 3, MOST_WIDTH if self.deep else MOST_FLIPFLOPS),
+            ("pipeline", self.pipeline, 6, 11),
+            ("number of threads", self.threads, self.pipeline - 1 if self.deep else 1, 16),
             ("program depth", self.depth, 2, MOST_WORDS),
             ("number of inputs", self.inputs, 1, 1 << 16),
             ("number of weights", self.weights, 1, 1 << 16),
             ("depth of the result FIFO", self.fifo, 2, 1 << 16),
             ("number of slices", self.slices, 1, 64),
+            ("number of outputs of argmax", self.argmax, 0, 1 << 16),
         ):
             if not isinstance(given, int) or not least <= given <= most:
                 raise InputError(f"the {what} must be {least} to {most}, not {given!r}")
@@ -124,6 +187,36 @@ class CoreConfig:
             raise InputError(f"the depth of the result FIFO must be a power of two, not {self.fifo}")
         if self.fifo < self.threads:
             raise InputError(f"a result FIFO of {self.fifo} words cannot hold one output of {self.threads} threads")
+        for wanted, missing, message in (
+            (self.sums, not self.attention, "sums of registers need the attention unit"),
+            (self.relu, not self.assign, "relu needs the unit that assigns"),
+            (self.relu or self.argmax, not ring.signed, f"relu and argmax need a ring with signs, not {ring.name}"),
+            (self.argmax, self.threads < LEAST_ARGMAX_THREADS, f"argmax needs {LEAST_ARGMAX_THREADS} threads or more"),
+            (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
+            (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
+            (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
+        ):
+            if wanted and missing:
+                raise InputError(message)
+
+    @property
+    def deep(self) -> bool:
+        """Whether the registers are in memory."""
+        return self.registers == "memory"
+
+    @property
+    def _has_one(self) -> bool:
+        return not isinstance(self.ring, FixedPoint) or self.ring.frac < self.ring.bits - 1
+
+    @property
+    def accumulator(self) -> int:
+        """The number that stands for the accumulator as a destination."""
+        return ONE if self.deep else self.width
+
+    @property
+    def starts(self) -> int:
+        """Words of the start vector that the core holds: registers in memory have none."""
+        return 0 if self.deep else self.width
 
     @property
     def core(self) -> CoreConfig:
@@ -148,13 +241,13 @@ class CoreConfig:
     @property
     def fields(self) -> dict[str, int]:
         """The program word: bits of each field, least significant first."""
-        register = index_bits(self.width)
         return {
             "op": 3,
             "neg": 1,
             "flag": 1,
-            "dst": register,
-            "src": register,
+            **({"relu": 1} if self.relu else {}),
+            "dst": index_bits(self.width + (self.sums and not self.deep)),
+            "src": index_bits(self.width),
             "u": index_bits(self.inputs),
             "k": index_bits(self.weights),
         }
@@ -166,7 +259,7 @@ class CoreConfig:
     @property
     def address_bits(self) -> int:
         """Bits of an address at the load port."""
-        return index_bits(max(self.depth, self.weights, self.width, len(Setting)))
+        return index_bits(max(self.depth, self.weights, self.starts, len(Setting)))
 
     @property
     def load_bits(self) -> int:
@@ -211,9 +304,16 @@ class CoreConfig:
         known = op != Op.NONE
         known &= (op != Op.CHECK) | self.check
         known &= (~attend & (op != Op.APPLY_S)) | self.attention
-        uses_dst = apply | (op == Op.EMIT)
-        bad = uses_dst & (f["dst"] >= self.width)
-        bad |= apply & ((f["src"] >= self.width) | (f["src"] == f["dst"]))
+        onto_sum = np.isin(op, SUMS) & (f["dst"] == self.accumulator) & self.sums
+        shown = (op == Op.EMIT) | ((op == Op.CHECK) & self.deep)
+        bad = (apply | shown) & (f["dst"] >= self.width) & ~onto_sum
+        bad |= apply & (f["src"] >= self.width)
+        bad |= apply & (f["src"] == f["dst"]) & ~((f["flag"] == 1) & self.assign) & ~(onto_sum & self.deep)
+        if self.deep:
+            # The accumulator is never shown, never its own scalar, and all that ATTEND writes; nothing restarts.
+            bad |= (apply | shown) & (f["dst"] == ONE) & ~onto_sum
+            bad |= (op == Op.ATTEND) & (f["dst"] != ONE)
+            bad |= (op == Op.BIAS) | ((op == Op.EMIT) & (f["flag"] == 1))
         bad |= np.isin(op, (Op.APPLY_X, Op.ATTEND)) & (f["u"] >= self.inputs)
         bad |= np.isin(op, (Op.APPLY_W, *ATTENDS)) & (f["k"] >= self.weights)
         return np.asarray(bad | ~known, dtype=np.bool_)
@@ -253,16 +353,39 @@ class CoreConfig:
 
     @classmethod
     def fit(cls, program: Program, ring: Ring, **given: Any) -> CoreConfig:
-        """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set."""
-        threads = given.get("threads", cls.threads)
+        """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set. The
+        registers are in memory where there are too many of them for flip-flops."""
+        deep = given.get("registers", "memory" if program.width > MOST_FLIPFLOPS else "flipflops") == "memory"
+        threads = given.get("threads", DEEP_THREADS if deep else cls.threads)
+        used = np.isin(program.code.form, program.summing).any() if program.summing else False
+        assign = deep or bool(program.code.mode.any())
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": memory_size(program.words + len(program.outputs)),
+            "depth": memory_size(program.words + program.emits),
             "inputs": memory_size(len(program.inputs)),
-            "weights": memory_size(len(program.weights)),
-            "fifo": fifo_size(threads * len(program.outputs)),
+            "weights": memory_size(len(program.weights) + (assign and lacks_zero(program))),
+            "fifo": fifo_size(threads * len(program.results)),
+            "assign": assign,
+            "sums": bool(used),
+            "relu": bool((program.code.mode == Mode.RELU).any()),
+            "argmax": memory_size(program.emits) if program.argmax else 0,
+            "registers": "memory" if deep else "flipflops",
+            "threads": threads,
         }
         return cls(ring=ring, **(parameters | given))
+
+
+def lacks_zero(program: Program) -> bool:
+    """Whether a core that assigns needs one more weight for ``program``: it uses the empty form, and no weight of its
+    own is zero, whatever values named weights take."""
+    empty = [number for number, form in enumerate(program.forms) if form == Linear(())]
+    return bool(np.isin(program.code.form, empty).any()) and zero_weight(program) == len(program.weights)
+
+
+def zero_weight(program: Program) -> int:
+    """The number of a weight that is always zero, or that of the next one after the weights of ``program``."""
+    named = {k for weight in program.named for k, _ in weight.words}
+    return next((k for k, value in enumerate(program.weights) if not value and k not in named), len(program.weights))
 
 
 def fifo_size(results: int) -> int:

@@ -44,7 +44,8 @@ class Output(NamedTuple):
 
     What is sent, times ``2^scale``, is the result in the user's units. ``approximation`` bounds how far the program,
     computed exactly, is from the formula as it was written, in these units; it is above zero where functions were
-    replaced by polynomials.
+    replaced by polynomials. With ``sampled`` one of these is known by its values only, and ``approximation`` is the
+    largest difference that was seen.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Output(NamedTuple):
     restart: bool = False
     scale: int = 0
     approximation: Fraction = Fraction(0)
+    sampled: bool = False
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ class Program:
     def reversible_break(self) -> Break | None:
         """The first instruction that no instruction undoes; None if there is none. Assigns with which the program, or
         what follows a restart, begins count as its start."""
-        return reversible_break(self.code, self._restarts())
+        return reversible_break(self.code, self.restarts())
 
     @property
     def linear(self) -> bool:
@@ -305,7 +307,7 @@ class Program:
         if found:
             raise InputError(f"{who} a program that only adds, without sums of registers, but {min(found)}")
 
-    def _restarts(self) -> list[int]:
+    def restarts(self) -> list[int]:
         """The positions at which the registers get the start vector, that of the beginning included."""
         return [0, *(output.at for output in self.outputs if output.restart)]
 
@@ -313,6 +315,12 @@ class Program:
     def results(self) -> tuple[str, ...]:
         """The names of what a run sends, in order: the outputs, or the number of the largest alone."""
         return (self.argmax,) if self.argmax else tuple(output.name for output in self.outputs)
+
+    @property
+    def emits(self) -> int:
+        """Program words that send an output, or compare it: the sign of a single one is found by comparing it with
+        zero, which takes a word more."""
+        return len(self.outputs) + (bool(self.argmax) and len(self.outputs) == 1)
 
     def attends(self) -> int:
         """The number of attention steps, after which each linear form is in the accumulator when it is used."""
@@ -373,7 +381,7 @@ class Program:
         cost = np.ones(len(self), dtype=np.int64)
         glued = np.zeros(len(self) + 1, dtype=bool)
         accumulator = Accumulator()
-        restarts = set(self._restarts())
+        restarts = set(self.restarts())
         for position, (number, dst) in enumerate(zip(self.code.form.tolist(), self.code.dst.tolist(), strict=True)):
             if position in restarts:
                 accumulator.restart()

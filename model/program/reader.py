@@ -33,7 +33,9 @@ PRODUCT = re.compile(r"([^\s()-]+?)\s*\*\s*R([0-9]{1,9})")
 #: What an assign writes: with or without relu, with or without a minus sign.
 ASSIGNED = re.compile(r"(relu\s*\()?\s*(-?)\s*([^()-]*?)\s*(\))?")
 REGISTER = re.compile("R([0-9]{1,9})")
-EMIT = re.compile(r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+))?")
+EMIT = re.compile(
+    r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+)(\s+sampled)?)?"
+)
 NAMED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*=\s*(\S+)\s+in\s+(\S.*)")
 #: Characters that are split into lines at once.
 BLOCK = 1 << 20
@@ -390,6 +392,7 @@ class Reader:
                 match[3] is not None,
                 self.exponent(match[4] or "0"),
                 self.number(match[5] or "0", "an approximation"),
+                match[6] is not None,
             )
         )
 

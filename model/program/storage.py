@@ -119,7 +119,9 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         "self_check": program.self_check,
         "ring": program.ring,
         "input_scales": program.input_scales,
-        "output_units": [[o.scale, number_text(o.approximation, "an approximation")] for o in program.outputs],
+        "output_units": [
+            [o.scale, number_text(o.approximation, "an approximation"), o.sampled] for o in program.outputs
+        ],
         "named": [_named_fields(weight) for weight in program.named],
         "argmax": program.argmax,
         "box": program.box and [[number_text(value, "a box") for value in side] for side in program.box],
@@ -235,12 +237,12 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
         self_check, ring, box, scales = (fields[key] for key in ("self_check", "ring", "box", "input_scales"))
         argmax = fields["argmax"]
-        units = fields["output_units"] or [[0, "0"]] * len(fields["outputs"])
+        units = fields["output_units"] or [[0, "0", False]] * len(fields["outputs"])
         outputs = tuple(
-            Output(*output)._replace(scale=scale, approximation=_number(near))
-            for output, (scale, near) in zip(fields["outputs"], units, strict=True)
+            Output(*output)._replace(scale=scale, approximation=_number(near), sampled=sampled)
+            for output, (scale, near, sampled) in zip(fields["outputs"], units, strict=True)
         )
-        kinds = (str, int, int, bool, int, Fraction)
+        kinds = (str, int, int, bool, int, Fraction, bool)
         typed = all(type(value) is kind for output in outputs for value, kind in zip(output, kinds, strict=True))
         typed &= type(width) is int and type(contract) is str and type(title) is str and type(ring) is str
         typed &= type(argmax) is str

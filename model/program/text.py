@@ -27,16 +27,17 @@ Each line is a statement::
     R2 = -f[1]*R1
     R0 = relu(f[0]*R2)
     emit y = R0
-    emit y1 = R2 restart scale 3 approximation 1/1000
+    emit y1 = R2 restart scale 3 approximation 1/1000 sampled
     end
 
 The version line comes first and ``end`` last, so that a file that was cut off is noticed. Comment lines right after
 the version line are the title; elsewhere ``#`` starts a comment and blank lines mean nothing. ``contract``,
 ``self-check`` and ``start`` may be left out (``clean``, none, one in ``R1``). Everything is declared before the first
 instruction. ``ring`` and ``box`` are those that the program was compiled for. ``scale`` is an exponent: the input ``a``
-enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is the result (docs/units.md). ``named`` is
-a weight that can be set within its range without compiling again; the weights that come from it say so. ``argmax`` is
-followed by the name of the only result of the program: the number of the output that is the largest.
+enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is the result (docs/units.md).
+``approximation`` bounds how far the program is from its formula; ``sampled`` says that it was seen, not proven.
+``named`` is a weight that can be set within its range without compiling again; the weights that come from it say so.
+``argmax`` is followed by the name of the only result of the program: the number of the output that is the largest.
 
 ``+=`` and ``-=`` add to a register, ``=`` assigns one. In a form, ``w[2]*R0`` and ``b*R1`` are terms with a register.
 
@@ -127,8 +128,9 @@ def _emit_line(output: Output) -> str:
     line = f"emit {output.name} = R{output.register}{' restart' if output.restart else ''}"
     if output.scale:
         line += f" scale {output.scale}"
-    if output.approximation:
+    if output.approximation or output.sampled:
         line += f" approximation {number_text(output.approximation, f'the approximation of {output.name}')}"
+        line += " sampled" * output.sampled
     return line
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from skinny.scripts.common import Parser, add_command, print_json, print_table
 
-from . import estimate, fpga, power_up, precision, promises
+from . import estimate, fpga, functions, power_up, precision, promises
 
 __all__ = ["register"]
 
@@ -37,6 +37,7 @@ def register(commands: Any) -> None:
     estimate.register(benches)
     power_up.register(benches)
     precision.register(benches)
+    functions.register(benches)
     promises.register(benches)
 
 

@@ -16,9 +16,9 @@ from skinny.model.rings import FixedPoint
 from skinny.sim.check.generate import random_program
 from skinny.sim.fpga.devices import ECP5, Device, find_device
 from skinny.sim.fpga.expected import Expected, multipliers
-from skinny.sim.fpga.place import Placement, place
+from skinny.sim.fpga.place import Placement, packed_cells, place
 from skinny.sim.fpga.report import SCAN_WRAPPER, Design, implement
-from skinny.sim.fpga.synth import Cells, synthesise
+from skinny.sim.fpga.synth import Netlist, synthesise
 from skinny.sim.fpga.tools import side_by_side
 
 from .fpga_rivals import PICORV32
@@ -95,8 +95,8 @@ def _like(row: Row, other: Row) -> bool:
 
 def _measure(subject: Subject, seeds: Sequence[int]) -> Row:
     device = find_device(subject.device)
-    cells, placement = (_place_bare if subject.name in (LIMIT, FED) else _place_core)(subject, device, seeds)
-    best = placement.best
+    alone, placement = (_place_bare if subject.name in (LIMIT, FED) else _place_core)(subject, device, seeds)
+    cells, best = alone.cells, placement.best
     cap = device.cap if cells.dsp else None
     # The bare one has the registers of the usual core.
     threads = 1 if subject.name == MINIMAL else 4
@@ -107,6 +107,7 @@ def _measure(subject: Subject, seeds: Sequence[int]) -> Row:
         **{"design": subject.name, "bits": subject.bits, "device": device.name, "parts": subject.parts},
         **{"lut": lut, "lut4": cells.lut4, "ff": cells.ff, "carry": cells.carry},
         **{"dsp": cells.dsp, "block_ram": cells.block_ram},
+        **{"cells": packed_cells(alone, device), "placed_cells": best.cells},
         **{"mhz": mhz, "nextpnr_mhz": {str(seed.seed): seed.frequency for seed in placement.seeds}, "cap": cap},
         "critical_path": best.path.words,
         "macs_per_second": mhz * 1e6,
@@ -114,17 +115,17 @@ def _measure(subject: Subject, seeds: Sequence[int]) -> Row:
     }
 
 
-def _place_core(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
+def _place_core(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Netlist, Placement]:
     small: dict[str, Any] = {"threads": 1, "depth": 256, "inputs": 16, "weights": 16, "fifo": 16}
     small |= {"attention": False, "check": False}
     minimal = subject.name == MINIMAL
     config = CoreConfig(subject.ring, **(small if minimal else {}))
     image = assemble(random_program(np.random.default_rng(1), config, config.depth // 2, inputs=16), config)
     report = implement(Design(image, device, rom=minimal, inferred=subject.inferred), seeds)
-    return report.alone.cells, report.placement
+    return report.alone, report.placement
 
 
-def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Cells, Placement]:
+def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple[Netlist, Placement]:
     words = WORDS if subject.name == FED else None
     target = "generic" if subject.inferred else device.family.target
     # Instantiated block RAMs are never 36 bits wide.
@@ -138,7 +139,7 @@ def _place_bare(subject: Subject, device: Device, seeds: Sequence[int]) -> tuple
             (ScanWrapper(Bare(subject.ring, words, target)), SCAN_WRAPPER),
         )
     )
-    return alone.cells, place(harnessed, device, seeds)
+    return alone, place(harnessed, device, seeds)
 
 
 class Promise(NamedTuple):

@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from skinny.model.formula.formula import Formula as Formula
     from skinny.model.formula.formula import variables as variables
     from skinny.model.formula.formula import weight as weight
+    from skinny.model.formula.function import Sampled as Sampled
+    from skinny.model.formula.function import cos as cos
+    from skinny.model.formula.function import erf as erf
+    from skinny.model.formula.function import exp as exp
+    from skinny.model.formula.function import log as log
+    from skinny.model.formula.function import sigmoid as sigmoid
+    from skinny.model.formula.function import sin as sin
+    from skinny.model.formula.function import sqrt as sqrt
+    from skinny.model.formula.function import tan as tan
+    from skinny.model.formula.function import tanh as tanh
     from skinny.model.limits import Limits as Limits
 
     from .program import Program as Program
@@ -31,9 +41,19 @@ _HOMES = {
     "Limits": "skinny.model.limits",
     "PrecisionWarning": "skinny.model.errors",
     "Program": "skinny.program",
+    "Sampled": "skinny.model.formula.function",
     "Trace": "skinny.trace",
     "compile": "skinny.program",
+    "cos": "skinny.model.formula.function",
+    "erf": "skinny.model.formula.function",
+    "exp": "skinny.model.formula.function",
     "load": "skinny.program",
+    "log": "skinny.model.formula.function",
+    "sigmoid": "skinny.model.formula.function",
+    "sin": "skinny.model.formula.function",
+    "sqrt": "skinny.model.formula.function",
+    "tan": "skinny.model.formula.function",
+    "tanh": "skinny.model.formula.function",
     "variables": "skinny.model.formula.formula",
     "weight": "skinny.model.formula.formula",
 }
@@ -45,9 +65,19 @@ __all__ = [
     "Limits",
     "PrecisionWarning",
     "Program",
+    "Sampled",
     "Trace",
     "compile",
+    "cos",
+    "erf",
+    "exp",
     "load",
+    "log",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "tan",
+    "tanh",
     "variables",
     "weight",
 ]

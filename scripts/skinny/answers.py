@@ -91,7 +91,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "speedup": {
             "levels": length / levels if levels else 1.0,
             "reads": length / most if most else None,
-            "segments": {str(lanes): by_segments(words, program.width, lanes) for lanes in LANES},
+            "segments": {str(lanes): by_segments(words, program.width, lanes) for lanes in LANES if program.linear},
         },
         "inputs": dict(zip(program.inputs, input_reads, strict=True)),
         "most_read": program.inputs[input_reads.index(most)] if most else None,
@@ -102,6 +102,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "output_scales": {output.name: output.scale for output in program.outputs},
         "box": printable(program.box and dict(zip(program.inputs, program.box, strict=True))),
         "approximations": printable({output.name: output.approximation for output in program.outputs}),
+        "sampled": [output.name for output in program.outputs if output.sampled],
         "named_weights": printable(
             {weight.name: {"value": weight.value, "low": weight.low, "high": weight.high} for weight in program.named}
         ),
@@ -195,6 +196,7 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
         "ring": ring.name,
         "safe": found.safe,
         "errors": errors,
+        "sampled": [output.name for output in program.outputs if output.sampled],
         "ranges": [[proven(low), proven(high)] for low, high in found.ranges.tolist()],
         "overflow": None,
     }
@@ -231,6 +233,7 @@ def _unfit(program: Program, ring: FixedPoint, box: Box, error: Fraction | None,
         "ring": ring.name,
         "safe": False,
         "errors": {output.name: None for output in program.outputs},
+        "sampled": [output.name for output in program.outputs if output.sampled],
         "ranges": [[None, None]] * program.width,
         "overflow": None,
         "unfit": str(problem),

@@ -16,8 +16,10 @@ class Family:
     ``operand`` and ``product``: bits of a multiplier block's operands, and of the narrowest product for which yosys
     takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the option of place and route and the file that
     it writes, of which ``pack`` makes a bitstream; its name on a board ends in ``ending``. ``luts``, ``multipliers``
-    and ``block_rams`` are nextpnr's names of these cells. ``target`` names the parts that the core has for the family,
-    ``ripup`` are options to route late nets once more.
+    and ``block_rams`` are nextpnr's names of these cells. ``cells`` is what the family calls the places that LUTs and
+    registers share, and ``site`` is how nextpnr's names of those places begin, after the position. ``target`` names the
+    parts that the core has for the family, ``ripup`` are options to route late nets once more, and ``pipeline`` is that
+    of registers in memory: the shortest that is fast there.
     """
 
     name: str
@@ -31,8 +33,11 @@ class Family:
     luts: str
     multipliers: str
     block_rams: str
+    cells: str
+    site: str
     target: str = "generic"
     ripup: tuple[str, ...] = ()
+    pipeline: int = 7
 
     @property
     def block_bits(self) -> int:
@@ -52,6 +57,8 @@ ICE40 = Family(
     luts="ICESTORM_LC",
     multipliers="ICESTORM_DSP",
     block_rams="ICESTORM_RAM",
+    cells="logic cells",
+    site="lc",
 )
 ECP5 = Family(
     name="ecp5",
@@ -65,8 +72,11 @@ ECP5 = Family(
     luts="TRELLIS_COMB",
     multipliers="MULT18X18D",
     block_rams="DP16KD",
+    cells="slices",
+    site="SLICE",
     target="ecp5",
     ripup=("--tmg-ripup",),
+    pipeline=9,
 )
 
 

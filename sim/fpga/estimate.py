@@ -1,7 +1,8 @@
 """Estimates without synthesis: closed formulas whose coefficients :mod:`.fit` found from our own synthesis runs.
 
-LUTs, registers and the delays of paths are sums of terms (:mod:`.terms`), each times its coefficient. Coefficients and
-the errors that were found on designs that were not fitted are kept in ``estimate.json``.
+LUTs, registers and the delays of paths are sums of terms (:mod:`.terms`), each times its coefficient; logic cells of
+iCE40 follow from LUTs and registers, of which some share a cell. Coefficients and the errors that were found on designs
+that were not fitted are kept in ``estimate.json``.
 """
 
 from __future__ import annotations
@@ -47,11 +48,13 @@ LEAST_FOR_PRIMES = 4
 
 
 class Estimate(NamedTuple):
-    """The estimated figures of a core. ``mhz`` is the median of seeds as nextpnr reports it, ``path`` the path that
-    decides it. ``outside`` names the parameters whose values no fitted design had."""
+    """The estimated figures of a core. ``cells`` are logic cells, None on ECP5, whose slices depend on the placement.
+    ``mhz`` is the median of seeds as nextpnr reports it, ``path`` the path that decides it. ``outside`` names the
+    parameters whose values no fitted design had."""
 
     lut4: int
     ff: int
+    cells: int | None
     mhz: float
     path: str
     outside: tuple[str, ...]
@@ -75,9 +78,12 @@ def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
     cells, speed = shape.groups
     delays = {name: weigh(table["period"][speed], terms) for name, terms in paths(shape).items()}
     slowest = max(delays, key=lambda name: delays[name])
+    lut4, ff = weigh(table["lut4"][cells], lut_terms(shape)), weigh(table["ff"][cells], ff_terms(shape))
+    shared = table["cells"].get(cells)
     return Estimate(
-        lut4=round(weigh(table["lut4"][cells], lut_terms(shape))),
-        ff=round(weigh(table["ff"][cells], ff_terms(shape))),
+        lut4=round(lut4),
+        ff=round(ff),
+        cells=None if shared is None else round(weigh(shared, {"lut4": lut4, "ff": ff})),
         mhz=1000 / delays[slowest],
         path=slowest,
         outside=tuple(
@@ -94,11 +100,13 @@ def estimate_report(image: MachineImage, device: Device, target: str, *, rom: bo
     config = image.config
     if len(image.lanes) > 1 or config.guard:
         raise InputError("there are no estimates of engines and of cores with the guard")
+    if config.relu or config.argmax or config.deep:
+        raise InputError("there are no estimates of cores with relu, argmax or registers in memory")
     table = read_table()
     found = estimate(Shape(config, device, target, rom), table)
     cells = expected_cells(config, device, target=target, rom=image if rom else None)
     expect_fit(cells, device)
-    if (needed := max(found.lut4, found.ff)) > device.cells:
+    if (needed := found.cells or max(found.lut4, found.ff)) > device.cells:
         raise InputError(
             f"the core does not fit {device.name}: it needs about {needed:,} cells, there are {device.cells:,}"
         )
@@ -111,7 +119,10 @@ def estimate_report(image: MachineImage, device: Device, target: str, *, rom: bo
         "target": target,
         "rom": rom,
         # A rom may come out with fewer.
-        "core": {"lut4": found.lut4, "ff": found.ff, "dsp": cells.dsp[-1], "block_ram": cells.block_ram[-1]},
+        "core": {
+            **{"lut4": found.lut4, "ff": found.ff, "cells": found.cells},
+            **{"dsp": cells.dsp[-1], "block_ram": cells.block_ram[-1]},
+        },
         "mhz": {"median": found.mhz, "cap": cap, "effective": effective},
         "critical_path": found.path,
         "cycles_per_inference": cycles,

@@ -18,7 +18,7 @@ from .tools import side_by_side, tool_version
 __all__ = ["fit", "fit_period", "held_out", "shape_of", "solve", "summary"]
 
 #: The weight of staying near the guesses, against the weight of meeting the designs.
-STRENGTH = {"lut4": 0.03, "ff": 0.02, "period": 0.1}
+STRENGTH = {"lut4": 0.03, "ff": 0.02, "cells": 0.02, "period": 0.1}
 #: Guesses for LUTs, read off the structure of the core.
 LUTS: Terms = {
     "core": 60,
@@ -117,6 +117,8 @@ GUESS: dict[str, dict[str, Terms]] = {
         | {"bit kept, product of blocks": 0.5, "bit kept, product of blocks, one thread": 0.3},
     },
     "ff": {"ice40": REGISTERS, "ecp5": REGISTERS},
+    # A quarter of the registers share a logic cell with the LUT that feeds them.
+    "cells": {"ice40": {"lut4": 1, "ff": 0.75}},
     "period": {
         "hx8k": DELAYS,
         "up5k": {name: 2.1 * delay for name, delay in DELAYS.items()}
@@ -136,13 +138,15 @@ def shape_of(design: Design) -> Shape:
 def fit(say: Callable[[str], None]) -> dict[str, Any]:
     """Measure the fitting set, two seeds each, and fit; ``say`` is told of each design."""
     designs = fitting_set()
-    cells: dict[str, dict[str, list[tuple[Terms, float]]]] = {"lut4": {}, "ff": {}}
+    cells: dict[str, dict[str, list[tuple[Terms, float]]]] = {"lut4": {}, "ff": {}, "cells": {}}
     periods: dict[str, list[tuple[dict[str, Terms], float]]] = {}
     for design, found in zip(designs, _measured(designs, (1, 2), say, alone=False), strict=True):
         shape = shape_of(design)
         kind, speed = shape.groups
         for what, terms in (("lut4", lut_terms), ("ff", ff_terms)):
             cells[what].setdefault(kind, []).append((terms(shape), found[what]))
+        if "cells" in found:
+            cells["cells"].setdefault(kind, []).append(({name: found[name] for name in ("lut4", "ff")}, found["cells"]))
         periods.setdefault(speed, []).append((paths(shape), 1000 / found["mhz"]))
     return {
         "versions": [tool_version(tool) for tool in ("yosys", "nextpnr-ice40", "nextpnr-ecp5")],
@@ -232,5 +236,6 @@ def held_out(table: dict[str, Any], say: Callable[[str], None]) -> list[dict[str
 
 def summary(rows: Sequence[dict[str, Any]]) -> tuple[dict[str, float], dict[str, float]]:
     """The worst and the median relative error of each figure."""
-    errors = {name: [abs(row[name]["error"]) for row in rows] for name in ("lut4", "ff", "mhz")}
+    names = ("lut4", "ff", "cells", "mhz")
+    errors = {name: [abs(row[name]["error"]) for row in rows if name in row] for name in names}
     return {n: max(e) for n, e in errors.items()}, {n: statistics.median(e) for n, e in errors.items()}

@@ -13,12 +13,12 @@ from typing import Any
 from skinny.model.errors import InputError
 from skinny.sim.cache import cached
 
-from .devices import Device
+from .devices import ICE40, Device
 from .path import CriticalPath, critical_path
 from .synth import Netlist
 from .tools import run_tool, side_by_side, tool_version
 
-__all__ = ["Placement", "Routed", "is_full", "pack", "place", "place_seed"]
+__all__ = ["Placement", "Routed", "is_full", "pack", "packed_cells", "place", "place_seed"]
 
 
 #: The share of the frequency aimed at from which on a design counts as near it.
@@ -27,8 +27,8 @@ NEAR = 0.75
 
 @dataclass(frozen=True)
 class Routed:
-    """The result of one seed, in a folder: ``report.json``, ``nextpnr.log`` and the file that is packed to a
-    bitstream."""
+    """The result of one seed, in a folder: ``report.json``, ``nextpnr.log``, ``cells.json`` and the file that is packed
+    to a bitstream."""
 
     folder: Path
     seed: int
@@ -51,6 +51,11 @@ class Routed:
             for name, count in self.report["utilization"].items()
             if count["used"]
         }
+
+    @property
+    def cells(self) -> int:
+        """The logic cells (iCE40) or slices (ECP5) that hold a LUT, a carry or a register of the design."""
+        return int(json.loads((self.folder / "cells.json").read_text()))
 
     @property
     def path(self) -> CriticalPath:
@@ -101,7 +106,7 @@ def _route(netlist: Netlist, device: Device, seed: int, aim: float, more: Sequen
     options = (
         *device.place,
         *("--json", "netlist.json", "--seed", str(seed), "--freq", f"{aim:g}"),
-        *("--timing-allow-fail", "--report", "report.json", *device.family.placed, *more),
+        *("--timing-allow-fail", "--report", "report.json", "--write", "placed.json", *device.family.placed, *more),
     )
     content = (netlist.folder / "netlist.json").read_bytes()
 
@@ -113,9 +118,41 @@ def _route(netlist: Netlist, device: Device, seed: int, aim: float, more: Sequen
             raise InputError(f"{device.name}, seed {seed}: {fits}{done.complaint}")
         (folder / "nextpnr.log").write_text(done.log)
         (folder / "types.json").write_text(json.dumps(netlist.types))
-        (folder / "netlist.json").unlink()
+        sites = occupied_sites(json.loads((folder / "placed.json").read_text()), device.family.site)
+        (folder / "cells.json").write_text(json.dumps(len(sites)))
+        for name in ("netlist.json", "placed.json"):
+            (folder / name).unlink()
 
     return Routed(cached(["place", tool_version(device.family.place), *options, content], make), seed)
+
+
+def occupied_sites(placed: dict[str, Any], site: str) -> set[str]:
+    """The places of the device that hold something of a placed design, of those whose names begin with ``site``: a
+    slice of ECP5 is one place for two LUTs and two registers."""
+    (design,) = placed["modules"].values()
+    cells = design["cells"].values()
+    places = (cell["attributes"].get("NEXTPNR_BEL", "").partition(".")[0] for cell in cells)
+    return {place for place in places if place.rpartition("/")[2].startswith(site)}
+
+
+def packed_cells(netlist: Netlist, device: Device) -> int | None:
+    """The logic cells of a netlist before it is placed, whatever the number of its pins; None where the family's LUTs
+    and registers come together only when they are placed."""
+    if device.family is not ICE40:
+        return None
+    content = (netlist.folder / "netlist.json").read_bytes()
+    options = (*device.place, "--json", "netlist.json", "--pack-only", "--report", "report.json")
+
+    def make(folder: Path) -> None:
+        (folder / "netlist.json").write_bytes(content)
+        done = run_tool(device.family.place, options, folder)
+        if done.code:
+            raise InputError(f"{device.name}: {done.complaint}")
+        (folder / "netlist.json").unlink()
+
+    folder = cached(["packed", tool_version(device.family.place), *options, content], make)
+    used: int = json.loads((folder / "report.json").read_text())["utilization"][device.family.luts]["used"]
+    return used
 
 
 def is_full(log: str) -> bool:

@@ -20,7 +20,7 @@ from skinny.model.machine.image import MachineImage
 from .devices import Device
 from .expected import Expected, expect_fit, expected_cells
 from .gate import expect_gate_level, gate_netlist, simulate_netlist
-from .place import Placement, pack, place
+from .place import Placement, pack, packed_cells, place
 from .synth import Netlist, synthesise
 from .tools import processors
 
@@ -99,11 +99,15 @@ class Report:
             "attention": config.attention,
             "check": config.check,
             "guard": config.guard,
+            "assign": config.assign,
+            "sums": config.sums,
+            "relu": config.relu,
+            "argmax": config.argmax,
             "lanes": len(image.lanes),
             "rom": self.design.rom,
             "target": self.design.target,
-            "core": asdict(self.alone.cells),
-            "with_scan_wrapper": asdict(self.wrapped.cells),
+            "core": asdict(self.alone.cells) | {"cells": packed_cells(self.alone, self.design.device)},
+            "with_scan_wrapper": asdict(self.wrapped.cells) | {"cells": best.cells},
             "utilisation": {
                 name: {"used": used, "available": there} for name, (used, there) in best.utilisation.items()
             },

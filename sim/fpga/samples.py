@@ -23,7 +23,7 @@ from skinny.sim.check.generate import random_program
 from .devices import ECP5, find_device
 from .estimate import LEAST_FOR_PRIMES
 from .expected import expected_cells
-from .place import place_seed
+from .place import packed_cells, place_seed
 from .report import SCAN_WRAPPER, Design
 from .synth import synthesise
 
@@ -108,16 +108,20 @@ def held_out_set() -> list[Design]:
 
 
 def measure(design: Design, seeds: Sequence[int], *, alone: bool) -> dict[str, float]:
-    """``lut4`` and ``ff`` of the core, and ``mhz``, the median of the ``seeds``. The cells are those of the core
-    ``alone``, or those of the core in its scan wrapper less those of the wrapper: that spares a synthesis and is off by
-    a LUT or two."""
+    """``lut4`` and ``ff`` of the core, its ``cells`` on iCE40, and ``mhz``, the median of the ``seeds``. The cells are
+    those of the core ``alone``, or those of the core in its scan wrapper less those of the wrapper: that spares a
+    synthesis and is off by a LUT or two."""
     device, expected = design.device, design.expected()
     wrapped = synthesise(ScanWrapper(design.core()), SCAN_WRAPPER, device, expected)
     mhz = statistics.median(place_seed(wrapped, device, seed).frequency for seed in seeds)
     if alone:
-        cells = synthesise(Pins(design.core(), retire=False), TOP, device, expected).cells
-        return {"lut4": cells.lut4, "ff": cells.ff, "mhz": mhz}
+        netlist = synthesise(Pins(design.core(), retire=False), TOP, device, expected)
+        packed = packed_cells(netlist, device)
+        cells = netlist.cells
+        return {"lut4": cells.lut4, "ff": cells.ff, "mhz": mhz} | ({"cells": packed} if packed else {})
     pins = Pins(design.core(), retire=False).signature.members
     bits = {flow: sum(Shape.cast(pin.shape).width for pin in pins.values() if pin.flow is flow) for flow in (In, Out)}
-    cells = wrapped.cells
-    return {"lut4": cells.lut4 - bits[Out], "ff": cells.ff - bits[In] - 2 * bits[Out], "mhz": mhz}
+    cells, packed = wrapped.cells, packed_cells(wrapped, device)
+    registers = bits[In] + 2 * bits[Out]
+    found = {"lut4": cells.lut4 - bits[Out], "ff": cells.ff - registers, "mhz": mhz}
+    return found | ({"cells": packed - registers} if packed else {})

@@ -1,7 +1,8 @@
 """Synthesis with yosys, and the guards against its silent failures.
 
 Yosys can delete logic and still end with exit code 0, so a netlist is believed only after :func:`check_netlist`: no
-conflict in the log, something in the netlist, and as many multiplier blocks and block RAMs as were expected.
+conflict in the log, something in the netlist, every input bit read by something, and as many multiplier blocks and
+block RAMs as were expected.
 """
 
 from __future__ import annotations
@@ -83,6 +84,27 @@ class Netlist:
         return {name: cell["type"] for name, cell in self._module["cells"].items()}
 
     @property
+    def unread(self) -> list[str]:
+        """The input bits that no cell and no output reads, but for the reset: a design may have nothing to reset."""
+        module = self._module
+        read = {
+            bit
+            for cell in module["cells"].values()
+            for pin, bits in cell["connections"].items()
+            if cell["port_directions"][pin] != "output"
+            for bit in bits
+        }
+        ports = module["ports"].items()
+        read |= {bit for _, port in ports if port["direction"] != "input" for bit in port["bits"]}
+        return [
+            f"{name}[{number}]" if len(port["bits"]) > 1 else name
+            for name, port in ports
+            if port["direction"] == "input" and name != "rst"
+            for number, bit in enumerate(port["bits"])
+            if bit not in read
+        ]
+
+    @property
     def _module(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / "netlist.json").read_text())["modules"][self.top]
         return found
@@ -125,6 +147,9 @@ def check_netlist(netlist: Netlist, expected: Expected | None = None) -> None:
     cells = netlist.cells
     if not cells.ff or not (cells.lut4 or cells.carry):
         raise CheckError(f"synthesis of {netlist.top} lost logic: the netlist is empty")
+    if unread := [bit for bit in netlist.unread if expected is None or bit not in expected.idle]:
+        others = f" and {len(unread) - 1} other input bits" if len(unread) > 1 else ""
+        raise CheckError(f"synthesis of {netlist.top} lost logic: nothing reads the input {unread[0]}{others}")
     if expected is not None:
         check_blocks(netlist.top, expected, dsp=cells.dsp, block_ram=cells.block_ram)
 

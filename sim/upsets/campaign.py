@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.image import Waits
-from skinny.model.machine.isa import Op
 from skinny.sim.check.generate import random_vectors
 from skinny.sim.check.record import expect
 from skinny.sim.check.stimulus import Stimulus
@@ -79,7 +78,7 @@ class Upsets:
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
         # The value of the status word does not matter, only its fault bit.
-        emits = image.instructions[image.config.decode(image.words)["op"] == Op.EMIT]
+        emits = image.instructions[image.emit_addresses]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
         columns: tuple[NDArray[Any], ...] = (
@@ -143,13 +142,14 @@ class Campaign:
 def campaign(
     image: Image, count: int, seed: int, progress: Callable[[int], None] = lambda done: None, *, recover: bool = False
 ) -> Campaign:
-    """``count`` upsets of registers and ``count`` of memories, a quarter each, in cycles of the second of four batches.
+    """``count`` upsets of registers and ``count`` of memories, an equal part each, in cycles of the second of four batches.
     No bit is flipped twice before every bit of its kind was flipped once. ``progress`` is told how many are done."""
     upsets = Upsets(image)
     config = image.config
     rng = np.random.default_rng(seed)
     places = np.array([element.place for element in upsets.elements])
-    groups = [(~np.isin(places, MEMORIES), count), *((places == memory, -(-count // 4)) for memory in MEMORIES)]
+    memories = [places == memory for memory in MEMORIES if memory in places]
+    groups = [(~np.isin(places, MEMORIES), count), *((memory, -(-count // len(memories))) for memory in memories)]
     chosen = np.concatenate([draw_bits(rng, upsets.elements, np.flatnonzero(group), n) for group, n in groups])
     rng.shuffle(chosen)
     parts = []

@@ -30,6 +30,15 @@ def test_safe_programs(answer, skinny):
     assert "0.00196" in out
 
 
+def test_sampled_outputs_are_said_to_be_so(answer, skinny, folder):
+    words = ("bound", "q.skn", "--ring", "fixed:16.8", "--box", "-1:1")
+    assert answer(*words)["sampled"] == []
+    assert "sampled" not in skinny(*words)[1]
+    (folder / "q.skn").write_text(PRODUCT.replace("y = R0", "y = R0 approximation 1/10 sampled"))
+    assert answer(*words)["sampled"] == ["y"]
+    assert "output y: what the polynomial in place of its function changes was sampled, not proven" in skinny(*words)[1]
+
+
 def test_unsafe_programs_name_what_is_read(answer, skinny):
     words = ("bound", "q.skn", "--ring", "fixed:8.4", "--box", "-7:7")
     found = answer(*words, code=1)

@@ -35,7 +35,6 @@ def asked(monkeypatch):
             predicted=9,
             checked="by looking at it",
             seconds=0.5,
-            sampled=[],
         )
 
     stub = ModuleType("skinny.model.compiler.pipeline")
@@ -232,6 +231,16 @@ def test_what_cannot_be_met_is_refused_with_the_closest(skinny):
     assert re.search(
         r"no program is proven safe with an error of at most 1e-06 in fixed:8 .* fixed:2\d\.\d+ would do", told
     )
+
+
+def test_functions_that_are_out_of_reach_fail_and_undefined_ones_are_bad_input(skinny):
+    """Half of the range is the best that a polynomial of degree 40 does for 999 waves."""
+    code, _, told = skinny("compile", "sin(999*x)", "--ring", "fixed:16", "--box", "0:1", "--error", "0.01")
+    assert (code, told.count("\n")) == (1, 1)
+    assert "the highest, gives an error of 1.1; with rounding 1.26 can be met, not 0.01: ask for that" in told
+    code, _, told = skinny("compile", "log(x^2)", "--ring", "fixed:16", "--box", "-1:2", "--error", "0.01")
+    assert (code, told.count("\n")) == (2, 1)
+    assert "log(x^2) cannot be computed on this box: log is defined above zero only" in told
 
 
 def test_a_program_for_fixed_point_says_what_is_proven(skinny, answer):

@@ -38,6 +38,7 @@ def test_facts_of_a_program(answer):
         "output_scales": {"y": 0, "z": 0},
         "box": None,
         "approximations": {"y": 0, "z": 0},
+        "sampled": [],
         "named_weights": {},
         "weights": 2,
         "weight_reads": [1, 1],
@@ -119,6 +120,10 @@ def test_units_are_told(answer, skinny, folder):
     assert told["approximations"] == {"y": "1/1000"}
     _, out, _ = skinny("info", "units.skn")
     assert "y = R0·2^7 after 1, within 0.001 of the formula" in out
+    assert "sampled" not in out
+    (folder / "seen.skn").write_text(UNITS.replace("1/1000", "1/1000 sampled"))
+    assert answer("info", "seen.skn")["sampled"] == ["y"]
+    assert "within 0.001 of the formula as sampled, not proven" in skinny("info", "seen.skn")[1]
     rows = [line.split() for line in out.splitlines()]
     assert ["v", "1", "v/2^12", "0:4095"] in rows
     assert ["t", "0", "t·2^2", "-1/8:1/8"] in rows

@@ -1,6 +1,8 @@
 """``skinny sim`` and ``skinny bench sim``."""
 
 import json
+import random
+from fractions import Fraction
 
 import pytest
 from skinny import answers
@@ -168,3 +170,57 @@ def test_the_rtl_in_the_users_units(answer, skinny, folder):
     code, _, err = skinny("sim", "w.skn", "--inputs", "v=4095,t=-2", "--strict")
     line = "fixed:16.14: 1 of 1 row wrapped, so that results are wrong by more than rounding"
     assert (code, err) == (1, f"skinny: error: check failed: {line} (--strict)\n")
+
+
+NETWORK = """\
+skinny 1
+width 4
+ring fixed:16.8
+inputs a b
+weight w[0] = 3/2
+weight w[1] = -1/4
+weight w[2] = 1/2
+form f[0] = w[0]*a + w[1]*b + w[2]
+form f[1] = w[1]*R2 + w[0]*R3 + a*R3 + w[2]
+{argmax}R2 = relu(f[0]*R1)
+R3 = relu(-b*R1)
+R0 = f[1]*R1
+R3 -= w[0]*R2
+emit y0 = R0
+emit y1 = R3
+emit y2 = R2
+end
+"""
+
+
+def test_a_network_gives_what_rationals_give(answer, skinny, tmp_path):
+    """Inputs of four fraction bits, so that fixed point rounds nothing."""
+    rng = random.Random(5)
+    rows = [[Fraction(rng.randint(-32, 32), 16) for _ in range(2)] for _ in range(30)]
+    expected = []
+    for a, b in rows:
+        hidden = max(Fraction(3, 2) * a - b / 4 + Fraction(1, 2), 0), max(-b, 0)
+        total = -hidden[0] / 4 + Fraction(3, 2) * hidden[1] + a * hidden[1] + Fraction(1, 2)
+        expected.append([total, hidden[1] - Fraction(3, 2) * hidden[0], hidden[0]])
+    given = tmp_path / "rows.csv"
+    given.write_text("a,b\n" + "".join(f"{float(a)},{float(b)}\n" for a, b in rows))
+    for name, argmax in (("plain", ""), ("decides", "argmax best\n")):
+        (tmp_path / f"{name}.skn").write_text(NETWORK.format(argmax=argmax))
+    plain, decides = (str(tmp_path / f"{name}.skn") for name in ("plain", "decides"))
+    ran = answer("run", plain, "--inputs", str(given))["outputs"]
+    assert [list(row) for row in zip(*ran.values(), strict=True)] == expected
+    numbers = [row.index(max(row)) for row in expected]
+    assert len(set(numbers)) == 3
+    assert answer("run", decides, "--inputs", str(given))["outputs"] == {"best": numbers}
+    told = answer("sim", decides, "--inputs", str(given), "--simulator", "amaranth")
+    assert (told["match"], told["results"]) == (True, {"best": numbers})
+    for option, said in (
+        (("--lanes", "2"), "lanes need a linear program, but instruction 0 takes the relu"),
+        (("--self-check",), "a self-check needs a reversible program, but instruction 0 takes the relu"),
+        (("--ring", "prime:7"), "relu and argmax need a ring with signs, not prime:7"),
+        (("--threads", "3"), "argmax needs 4 threads or more"),
+    ):
+        name = decides if option[0] == "--threads" else plain
+        code, _, err = skinny("sim", name, "--random", "4", *option)
+        assert (code, err.count("\n")) == (2, 1)
+        assert err.startswith(f"skinny: error: {said}")

@@ -16,9 +16,11 @@ from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
 from skinny.sim.check.stimulus import random_elements, random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
 
-#: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard. Odd sizes leave room for
-#: words that mean nothing.
+#: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard; then cores with the units
+#: that pure programs do not need. Odd sizes leave room for words that mean nothing.
 SMALL = {"depth": 64, "inputs": 5, "weights": 6}
+#: Forms with registers are longer.
+NETWORK = {"assign": True, "sums": True, "relu": True, **SMALL, "depth": 256}
 CONFIGS = [
     CoreConfig(Modular(16), width=3, threads=1, guard=True, **SMALL),
     CoreConfig(Modular(32), width=4, threads=2, attention=False, guard=True, **SMALL),
@@ -32,12 +34,16 @@ CONFIGS = [
     CoreConfig(PrimeField(65521), width=3, threads=3, **SMALL),
     CoreConfig(Boolean(), width=3, threads=2, slices=64, **SMALL),
     CoreConfig(Boolean(), width=4, threads=4, slices=1, attention=False, guard=True, **SMALL),
+    CoreConfig(FixedPoint(16, 8), width=3, threads=4, guard=True, argmax=8, **NETWORK),
+    CoreConfig(Modular(9), width=4, threads=1, **NETWORK),
+    CoreConfig(PrimeField(251), width=5, threads=2, **NETWORK | {"relu": False}),
 ]
 MAIN = CONFIGS[3]
 
 
 def name_of(config):
     extra = ("" if config.attention else "-plain") + "-guard" * config.guard
+    extra += "".join(f"-{unit}" for unit in ("assign", "sums", "relu", "argmax") if getattr(config, unit))
     return f"{config.ring.name}-w{config.width}-t{config.threads}{extra}"
 
 
@@ -72,7 +78,9 @@ def make_image():
     """A random program, assembled: ``make_image(rng, config, length)``."""
 
     def make(rng, config, length=20, outputs=1, self_check=False, inputs=4):
-        program = random_program(rng, config, length, outputs=outputs, inputs=inputs, restart=not self_check)
+        program = random_program(
+            rng, config, length, outputs=outputs, inputs=inputs, restart=not self_check, reversible=self_check
+        )
         return assemble(program, config, self_check=self_check)
 
     return make

@@ -33,6 +33,8 @@ MOST_PAIRS = 12_000_000
 WINDOWS = (6, 5)
 #: Pairs compared for one program: a few seconds.
 BUDGET = 400_000_000
+#: The low bits of a hash give way to the place of its state: there are at most 8·MOST_STATES.
+PLACES = (1 << 20) - 1
 #: Pairs compared at once: what stays in a processor's cache.
 BLOCK = 50_000
 
@@ -62,36 +64,48 @@ class Reach:
         self.backwards = backwards
         self.width = len(vector) // 2
         self.mix = np.random.default_rng(1).integers(1, 1 << 62, size=self.width, dtype=np.int64) | 1
-        self.seen = self._hashes(self.layers[0].states)
+        self.seen = self._hashes(self.layers[0].states) & ~PLACES
+        self.full = False
 
     def _hashes(self, states: Vectors) -> NDArray[np.int64]:
         return np.asarray((states[:, : self.width] * self.mix).sum(axis=1))
 
     def layer(self, steps: int) -> Layer | None:
         """The states first reached after ``steps`` steps; none when there are too many."""
-        while len(self.layers) <= steps:
-            before = self.layers[-1]
-            if len(before.states) * len(self.moves) > 8 * MOST_STATES:
-                return None
-            pieces, numbers, parents = [], [], []
-            for number, (dst, src, value, small) in enumerate(self.moves):
-                read, write = (dst, src) if self.backwards else (src, dst)
-                live = np.flatnonzero(before.states[:, read])
-                states = before.states[live]
-                states[:, write] = (states[:, write] + value * states[:, read]) % PRIME
-                read, write = read + self.width, write + self.width
-                states[:, write] = (states[:, write] + small * states[:, read]) % SMALL_PRIME
-                pieces.append(states)
-                numbers.append(np.full(len(live), number))
-                parents.append(live)
-            states = np.concatenate(pieces)
-            hashes, first = np.unique(self._hashes(states), return_index=True)
-            first = first[~np.isin(hashes, self.seen)]
-            if len(first) > MOST_STATES:
-                return None
-            self.seen = np.concatenate([self.seen, self._hashes(states[first])])
-            self.layers.append(Layer(states[first], np.concatenate(numbers)[first], np.concatenate(parents)[first]))
-        return self.layers[steps]
+        while len(self.layers) <= steps and not self.full:
+            self._add_layer()
+        return self.layers[steps] if steps < len(self.layers) else None
+
+    def _add_layer(self) -> None:
+        """Add the states that are one step further, or find that there are too many. A move changes one register, so
+        that the hashes of all new states are known before the states, of which many are old, are made."""
+        before = self.layers[-1].states
+        self.full = len(before) * len(self.moves) > 8 * MOST_STATES
+        if self.full:
+            return
+        dst, src, value, small = np.array(self.moves, dtype=np.int64).T
+        read, write = (dst, src) if self.backwards else (src, dst)
+        sources, targets = before.T[read], before.T[write]
+        changed = (targets + value[:, None] * sources) % PRIME
+        hashes = self._hashes(before) + self.mix[write][:, None] * (changed - targets)
+        live = np.flatnonzero(sources)
+        # Sorted with their places in the low bits, equal hashes stand together, the first of them first.
+        places = np.sort((hashes.ravel()[live] & ~PLACES) | live)
+        hashes = places & ~PLACES
+        new = np.append(True, hashes[1:] != hashes[:-1])
+        new &= self.seen[np.searchsorted(self.seen[:-1], hashes)] != hashes
+        first = places[new] & PLACES
+        self.full = len(first) > MOST_STATES
+        if self.full:
+            return
+        move, parent = np.divmod(first, len(before))
+        states = before[parent]
+        every = np.arange(len(states))
+        states[every, write[move]] = changed.ravel()[first]
+        read, write = read[move] + self.width, write[move] + self.width
+        states[every, write] = (states[every, write] + small[move] * states[every, read]) % SMALL_PRIME
+        self.seen = np.sort(np.concatenate([self.seen, hashes[new]]))
+        self.layers.append(Layer(states, move, parent))
 
     def path(self, steps: int, state: int) -> Iterator[int]:
         """The moves that lead to a state, the last one first."""
@@ -156,8 +170,10 @@ class Searcher:
                     *(self.rows_of_moves[move] for move in found),
                     *self.code[first + size :],
                 ]
-                self._forward.clear()
-                self._backward.clear()
+                # What is reached from the front of the piece, and back from its end, stays the same.
+                gained = size - len(found)
+                self._forward = {at: reach for at, reach in self._forward.items() if at <= first}
+                self._backward = {at - gained: reach for at, reach in self._backward.items() if at >= first + size}
                 self.rows, self.columns = self._travel()
                 return True
         return False

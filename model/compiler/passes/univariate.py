@@ -103,11 +103,15 @@ def _patterns(degree: int) -> list[tuple[int, ...]]:
 
 
 def recurrence(form: Affine, coefficients: Coefficients, start: tuple[int, ...], attention: bool) -> Code:
-    """The shortest code on registers 0, 1, 2; ``start`` is (0, 1, 0, …)."""
+    """The shortest code on registers 0, 1, 2; ``start`` is (0, 1, 0, …). Nothing is halved that was not written with
+    halves, so that a formula over the integers stays one."""
+    halved = any(c.denominator % 2 == 0 for c in (*coefficients, form.bias, *(c for _, c in form.terms)))
     best: Code | None = None
     for steps in _steps(form, coefficients) if attention else [Steps(form, coefficients)]:
         for signs in _patterns(len(coefficients) - 1):
             for weights, ending in _endings(steps, signs):
+                if not halved and any(c.denominator % 2 == 0 for c in weights):
+                    continue
                 length = len(signs) + sum(c != 0 for c in weights) - (ending != "collected")
                 if best is None or length < len(best):
                     code = _code(steps, weights, signs, ending, start)

@@ -88,6 +88,26 @@ def test_random_words_run_as_the_model_says(bench, ring, threads):
     check_core(rng, image, vectors, True, [ResetCore(), RunStimulus(Stimulus.steady(image, vectors)), *steps])
 
 
+NETWORKS = [
+    (FixedPoint(16, 8), 3, 4, {"assign": True, "sums": True, "relu": True, "argmax": 32}),
+    (Modular(7), 4, 5, {"assign": True, "relu": True, "argmax": 32, "attention": False}),
+    (FixedPoint(9, 8), 4, 2, {"assign": True, "sums": True, "relu": True, "guard": True}),
+    (Modular(8), 5, 1, {"assign": True, "sums": True, "relu": True}),
+    (PrimeField(31), 3, 3, {"sums": True}),
+    (Boolean(), 4, 2, {"assign": True, "sums": True}),
+    (FixedPoint(12, 3), 8, 6, {"argmax": 32, "guard": True}),
+]
+
+
+@pytest.mark.parametrize(("ring", "width", "threads", "units"), NETWORKS)
+@pytest.mark.parametrize("malformed", [False, True])
+def test_random_words_of_other_units_run_as_the_model_says(bench, ring, width, threads, units, malformed):
+    rng = np.random.default_rng(width + threads)
+    config = CoreConfig(ring, width, threads, 128, 5, 6, fifo=128, slices=7, **units)
+    image = bench.random_image(rng, config, 80, malformed)
+    check_core(rng, image, bench.random_words(rng, config, (3 * threads + 1, config.inputs)), True)
+
+
 @pytest.mark.parametrize(("threads", "length"), [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1)])
 def test_programs_shorter_than_the_pipeline_run_each_batch_once(bench, threads, length):
     config = CoreConfig(Modular(8), threads=threads, inputs=1, weights=1)

@@ -8,9 +8,19 @@ from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.rings import Modular
 
 
-@pytest.mark.parametrize(("attention", "check"), [(True, True), (False, True), (True, False)])
-def test_malformed_words(attention, check):
-    config = CoreConfig(Modular(8), 3, 2, 16, 3, 3, attention, check)
+@pytest.mark.parametrize(
+    ("attention", "check", "units"),
+    [
+        (True, True, {}),
+        (False, True, {}),
+        (True, False, {}),
+        (True, True, {"assign": True}),
+        (True, True, {"sums": True}),
+        (True, True, {"assign": True, "sums": True, "relu": True, "argmax": 4}),
+    ],
+)
+def test_malformed_words(attention, check, units):
+    config = CoreConfig(Modular(8), 3, 4, 16, 3, 3, attention, check, **units)
     words = np.arange(1 << config.word_bits, dtype=np.uint64)
     decoder = Decoder(config)
     bad, writes, restarts = [], [], []

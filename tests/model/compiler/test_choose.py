@@ -34,9 +34,10 @@ def honest(name, option, frac):
     return Proof(option.estimate.bits(frac), option.estimate.error(frac))
 
 
-def judge(options, prove=honest, bits=10, fracs=(8,), limit=None):
+def judge(options, prove=honest, bits=10, fracs=(8,), limit=None, longest=None):
     limits = None if limit is None else {"y": limit}
-    return Judge({"y": options}, Task(bits, list(fracs), limits, {"y": 1.0}), prove)
+    most = {} if longest is None else {"y": longest}
+    return Judge({"y": options}, Task(bits, list(fracs), limits, {"y": 1.0}, most), prove)
 
 
 def words(choice):
@@ -55,6 +56,50 @@ def test_an_asked_error_is_respected(limit, wanted):
     choice = judge(options, limit=limit * 2.0**-8).choose()
     assert words(choice) == wanted
     assert choice.proofs["y"].error <= limit * 2.0**-8
+
+
+@pytest.mark.parametrize(
+    ("errors", "wanted"),
+    [
+        ((90, 50, 20, 1), 6),  # too long are 7 words; of the others the most precise
+        ((30, 20, 20, 1), 5),  # of equal ones the shorter
+        ((20, 2, 1, 1), 5),  # within twice the least
+        ((20, 2.1, 2, 1), 6),
+        ((1, 1, 1, 0.1), 4),
+    ],
+)
+def test_long_options_do_not_count_but_tell_what_is_precise(errors, wanted):
+    options = [option(n, error) for n, error in zip((4, 5, 6, 7), errors, strict=True)]
+    assert words(judge(options, longest=6).choose()) == wanted
+    assert words(judge(options, longest=6, limit=2.0**-8).choose()) == 4 + sum(error > 1 for error in errors)
+
+
+def test_long_options_are_taken_when_no_short_one_is_safe():
+    options = [option(4, 1, whole=5), option(7, 1)]
+    assert words(judge(options, longest=6).choose()) == 7
+    # A short one that is not proven safe is not safe.
+    options = [option(4, 1), option(7, 1)]
+    proofs = {4: Proof(11, 2.0**-8), 7: Proof(10, 2.0**-8)}
+    assert words(judge(options, lambda name, option, frac: proofs[len(option.code)], longest=6).choose()) == 7
+
+
+def test_the_most_precise_options_first():
+    rough, fine, finer, unfit = option(4, 3), option(9, 2), option(8, 2), option(5, 1, whole=12)
+    assert judge([rough, fine, unfit, finer], fracs=range(9, -1, -1)).precise("y") == [finer, fine, rough]
+
+
+def test_few_proofs_of_long_options_tell_the_least_error():
+    asked = []
+
+    def prove(name, option, frac):
+        asked.append(len(option.code))
+        return honest(name, option, frac)
+
+    assert judge([option(n, 1) for n in (501, 502)], prove).least("y", [8]) == inf
+    assert asked == []
+    assert judge([option(n, 1) for n in (300, 200, 300, 201)], prove).least("y", [8]) == 2.0**-8
+    assert asked == [200, 201]
+    assert words(judge([option(501, 1), option(502, 1)], prove).choose()) == 501
 
 
 def test_nothing_fits():

@@ -1,9 +1,10 @@
 """Drafts: all compute the formula, after every step, and the shortest is the first."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from skinny.model.compiler.drafts import drafts_of
+from skinny.model.compiler.drafts import drafts_of, polish
 from skinny.model.compiler.goal import Goal
 
 
@@ -21,3 +22,24 @@ def test_drafts(blocks, text, start):
     for draft in drafts:
         for _, code in draft.history:
             assert blocks.run(code.instructions(), x, start)[code.output] == wanted
+
+
+def test_a_draft_before_a_step_can_be_polished(blocks):
+    table, polynomial = blocks.polynomial_of("y = 2*a*b^2 + a + (a - b)*a*c^2")
+    goal = Goal("clean", 3, True, frozenset(["schedule", "search"]), (0, 1, 0))
+    (*_, draft), _ = drafts_of("y", polynomial, table, goal, 0)
+    steps = [step for step, _ in draft.history]
+    emitted = draft.until(draft.history[0][1])
+    assert [step for step, _ in emitted.history] == ["emit"]
+    polish(draft, replace(goal, without=frozenset()))
+    assert [step for step, _ in draft.history] == [*steps, "schedule", "search"]
+    assert draft.code.cycles < draft.cleaned.cycles
+    assert len(emitted.history) == 1
+
+
+def test_the_draft_before_the_schedule_is_searched_too(blocks):
+    """The search gets further from the order as it was: 8 words against 9."""
+    table, polynomial = blocks.polynomial_of("y = 2*a*b*c + 3*c*c - b*a*b*c + 3*c*c - b")
+    drafts, _ = drafts_of("y", polynomial, table, Goal("clean", 3, True, frozenset(), (0, 1, 0)), 0)
+    assert drafts[0].code.cycles == 8
+    assert "schedule" not in [step for step, _ in drafts[0].history]

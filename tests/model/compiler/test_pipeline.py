@@ -163,6 +163,37 @@ def test_every_pass_earns_its_place(name, text, contract, attention):
     assert with_it < without
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "let p2 = 2*x*x - 1; let p3 = 2*x*p2 - x; let p4 = 2*x*p3 - p2; y = 2*x*p4 - p3",
+        "x^2 + (x + y)*(x - 3*y) - 1.1*x",
+        "(x + 2*y - 7)^2 + (2*x + y - 5)^2",
+        "0.26*(x^2 + y^2) - 0.48*x*y",
+        "p = x + 0.1*x*(1.1 - 0.4*y); q = y + 0.1*y*(0.1*x - 0.4)",
+    ],
+)
+def test_no_program_is_longer_than_with_a_pass_left_out(text):
+    outputs = parse_formula(text)
+    words = compile_formula(outputs).program.words
+    assert words <= compile_formula(outputs, attention=False).program.words
+    for name in PASSES:
+        assert words <= compile_formula(outputs, without={name}).program.words, name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("2*x*y*z + 3*z*z - y*x*y*z + 3*z*z - y", "schedule"),
+        ("100*(y - x^2)^2 + (1 - x)^2", "contracts"),
+        ("4*x^2 - 2.1*x^4 + 1/3*x^6 + x*y - 4*y^2 + 4*y^4", "associate"),
+    ],
+)
+def test_larger_programs_are_not_longer_than_without_the_pass_that_was_better(text, name):
+    outputs = parse_formula(text)
+    assert compile_formula(outputs).program.words <= compile_formula(outputs, without={name}).program.words
+
+
 def test_the_ladder_earns_its_place_on_four_registers():
     text = "a*b*c + a*b*d + a*c*d + b*c*d + a*b*e + a*c*e + b*c*e + a*d*e + b*d*e + c*d*e"
     outputs = parse_formula(text)

@@ -65,3 +65,15 @@ def test_two_refusals_name_the_closest_of_both():
     assert one.or_closer(nothing).closest == nothing.or_closer(one).closest == one.closest
     assert nothing.or_closer(nothing).closest == nothing.closest
     assert str(nothing).endswith("no word up to 32 bits was found to do")
+
+
+def test_the_next_word_is_named_where_it_does():
+    """3 needs two bits before the point and a sign, and there are six behind it."""
+    with pytest.raises(RefusalError) as caught:
+        made("y = 3*x", {"x": "-1:1"}, 8, False, None, frac=6)
+    assert caught.value.closest.word == (9, 6)
+
+
+def test_the_output_that_is_furthest_off_is_named():
+    refused = refusal("p = x + y; q = x*y/3; r = x - y", {"x": "-1:1", "y": "-1:1"}, 8, False, "0.000001")
+    assert refused.closest.output == "q"

@@ -8,7 +8,8 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble, disassemble, fit_image
 from skinny.model.machine.isa import CoreConfig, Op, Setting, Space
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
+from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 
 RINGS = [Modular(1), Modular(16), FixedPoint(16, 8), PrimeField(31), PrimeField(97), Boolean()]
@@ -145,13 +146,15 @@ def test_the_fifo_of_a_self_check_holds_two_batches():
 @pytest.mark.parametrize("seed", range(20))
 def test_as_many_words_as_the_program_counts_cycles(random_program, seed):
     rng = np.random.default_rng(seed)
-    program = random_program(rng, width=int(rng.integers(3, 9)), length=60, restarts=bool(seed % 2))
+    options = {} if seed < 10 else {"modes": list(Mode), "sums": True}
+    program = random_program(rng, width=int(rng.integers(3, 9)), length=60, restarts=bool(seed % 2), **options)
     config = CoreConfig.fit(program, Modular(16))
     image = assemble(program, config)
-    op = config.decode(image.words)["op"]
+    fields = config.decode(image.words)
+    op, to_sum = fields["op"], fields["dst"] == config.width
     assert not config.malformed(image.words).any()
-    assert (np.isin(op, [1, 2, 3])).sum() == len(program)
-    assert (np.isin(op, [4, 5])).sum() == program.attends()
+    assert (np.isin(op, [1, 2, 3]) & ~to_sum).sum() == len(program)
+    assert (np.isin(op, [4, 5]) | (np.isin(op, [1, 2, 3]) & to_sum)).sum() == program.attends()
     assert (op == Op.EMIT).sum() == len(program.outputs)
     assert len(image) == program.words + len(program.outputs)
 
@@ -227,3 +230,136 @@ def test_a_program_of_ten_million_instructions_is_refused_at_once():
     huge = program_of([Input(0)], np.zeros(10**7, dtype=np.int32))
     with pytest.raises(InputError, match=r"^10000001 program words do not fit a memory of 1024$"):
         assemble(huge, DEFAULT)
+
+
+NETWORK = """skinny 1
+width 4
+inputs a b
+weight w[0] = 3
+weight w[1] = 1
+form f[0] = w[0]*a + w[1]*R3 + b*R2 + w[1]
+form f[1] = w[0]*a + w[1]*R3
+form f[2] = 0
+R3 = -a*R1
+R2 = w[0]*R2
+R0 += f[0]*R1
+R0 += f[1]*R1
+R0 -= f[1]*R2
+R3 += b*R1
+R0 = relu(f[1]*R0)
+R2 -= f[2]*R1
+emit y = R0
+emit z = R2
+end
+"""
+
+
+def test_assigns_and_sums_of_registers_word_by_word():
+    program = loads(NETWORK)
+    config = CoreConfig.fit(program, Modular(16))
+    assert (config.assign, config.sums, config.relu) == (True, True, True)
+    image = assemble(program, config)
+    assert disassemble(image.words, config) == [
+        "R3 = -x[0]*R1",
+        "R2 = w[0]*R2",
+        "S = w[0]*x[0]",
+        "S += w[1]*R3",
+        "S += x[1]*R2",
+        "S += w[1]",
+        "R0 += S*R1",
+        "S = w[0]*x[0]",  # as short as to take two terms away
+        "S += w[1]*R3",
+        "R0 += S*R1",
+        "R0 -= S*R2",  # R0 was written, which is not in the form
+        "R3 += x[1]*R1",
+        "S = w[0]*x[0]",  # R3 was written: what was held is stale
+        "S += w[1]*R3",
+        "R0 = relu(S*R0)",
+        "R2 -= w[2]*R1",  # a weight more, which is zero
+        "emit R0",
+        "emit R2 last",
+    ]
+    assert image.weights.tolist() == [3, 1, 0]
+    assert len(image) == program.words + len(program.outputs)
+    # A weight of the program that is zero will do.
+    assert assemble(loads(NETWORK.replace("w[1] = 1", "w[1] = 0")), config).weights.tolist() == [3, 0]
+
+
+def test_what_argmax_compares_and_sends():
+    program = loads(NETWORK.replace("R3 = -a", "argmax best\nR3 = -a"))
+    config = CoreConfig.fit(program, Modular(16))
+    image = assemble(program, config)
+    assert disassemble(image.words[-2:], config) == ["compare R0", "decide R2 last"]
+    assert (image.outputs, image.emits, image.emit_addresses.tolist()) == (("best",), 1, [len(image) - 1])
+    assert image.describe(len(image) - 2) == f"word {len(image) - 2} (compare R0) of output y"
+    single = loads(NETWORK.replace("R3 = -a", "argmax best\nR3 = -a").replace("emit z = R2\n", ""))
+    image = assemble(single, CoreConfig.fit(single, Modular(16)))
+    assert disassemble(image.words[-2:], image.config) == ["compare 0", "decide R0 last"]
+    assert (len(image), image.config.argmax) == (single.words + 2, 2)
+
+
+REVERSIBLE = """skinny 1
+width 4
+inputs a b
+weight w[0] = 3
+form f[0] = w[0]*R3 + b*R2
+argmax best
+R3 = a*R1
+R2 = b*R1
+R0 += f[0]*R1
+emit y = R0
+emit z = R2
+end
+"""
+
+
+def test_a_self_check_undoes_sums_of_registers_and_assigns_at_the_start():
+    program = loads(REVERSIBLE)
+    config = CoreConfig.fit(program, Modular(16), depth=64)
+    words = disassemble(assemble(program, config, self_check=True).words, config)
+    assert words == [
+        "R3 += x[0]*R1",
+        "R2 += x[1]*R1",
+        "S = w[0]*R3",
+        "S += x[1]*R2",
+        "R0 += S*R1",
+        "compare R0",
+        "decide R2",
+        "S = w[0]*R3",
+        "S += x[1]*R2",
+        "R0 -= S*R1",
+        "R2 -= x[1]*R1",
+        "R3 -= x[0]*R1",
+        "check",
+        "emit R0 last",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "message"),
+    [
+        (NETWORK, {"assign": False, "relu": False}, "instruction 0 assigns, but the core has no unit for that"),
+        (NETWORK, {"relu": False}, "instruction 6 takes the relu, but the core has no unit for that"),
+        (
+            NETWORK,
+            {"sums": False},
+            "instruction 2 multiplies with a sum of registers, but the core has no unit for that",
+        ),
+        (NETWORK, {"weights": 2}, "3 weights do not fit a memory of 2"),
+        (REVERSIBLE, {"argmax": 0}, "2 outputs do not fit an argmax of 0"),
+    ],
+)
+def test_units_that_a_core_lacks_are_named(text, given, message):
+    program = loads(text)
+    config = CoreConfig.fit(program, Modular(16), **given)
+    with pytest.raises(InputError) as caught:
+        assemble(program, config)
+    assert str(caught.value) == message
+
+
+def test_a_self_check_needs_a_reversible_program():
+    program = loads(NETWORK)
+    with pytest.raises(
+        InputError, match=r"^a self-check needs a reversible program, but instruction 6 takes the relu$"
+    ):
+        fit_image(program, Modular(16), self_check=True)

@@ -1,5 +1,6 @@
 """The cycle model: values against the golden run, cycles against a timetable worked out by hand."""
 
+from dataclasses import replace
 from time import process_time
 
 import numpy as np
@@ -19,7 +20,7 @@ from skinny.model.machine.cycles import (
 from skinny.model.machine.image import Waits
 from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.forms import Input
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 
@@ -44,9 +45,13 @@ def two_words(threads, fifo=64):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ring", RINGS, ids=repr)
-def test_values_are_those_of_the_golden_run(random_program, ring, seed):
+@pytest.mark.parametrize("pure", [True, False])
+def test_values_are_those_of_the_golden_run(random_program, ring, seed, pure):
     rng = np.random.default_rng(seed)
-    program = random_program(rng, width=3 + seed, length=40, largest=1 if ring.bits == 1 else 5, restarts=seed > 0)
+    options = {} if pure else {"modes": list(Mode) if ring.signed else [Mode.ADD, Mode.ASSIGN], "sums": True}
+    program = random_program(
+        rng, width=3 + seed, length=40, largest=1 if ring.bits == 1 else 5, restarts=seed > 0, **options
+    )
     config = CoreConfig.fit(program, ring, slices=8)
     image = assemble(program, config)
     inputs = random_elements(rng, ring, (40, len(program.inputs)))
@@ -57,7 +62,8 @@ def test_values_are_those_of_the_golden_run(random_program, ring, seed):
     assert (sent == golden.run(program, ring, inputs).outputs).all()
     # After each apply the golden trace shows the value in the register that was written.
     trace = golden.trace(program, ring, inputs)
-    applied = config.unpack(ran.values[np.isin(op, [1, 2, 3])].T, 40)
+    to_sum = config.decode(image.words)["dst"] == config.width
+    applied = config.unpack(ran.values[np.isin(op, [1, 2, 3]) & ~to_sum].T, 40)
     steps = np.arange(len(program))
     assert (trace[steps + 1, :, program.code.dst[steps]] == applied.T).all()
 
@@ -204,3 +210,28 @@ def test_a_hundred_thousand_cycles_take_no_time():
     retired = retirements(image, execute(image, vectors), plan.starts, [4] * 50)
     assert len(retired.cycle) == 501 * 200
     assert process_time() - before < 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_the_number_of_the_largest_is_sent_a_cycle_later(random_program, count):
+    rng = np.random.default_rng(count)
+    program = random_program(rng, length=20)
+    sent = tuple(
+        Output(f"y{n}", int(rng.integers(3)), int(at)) for n, at in enumerate(sorted(rng.integers(0, 21, count)))
+    )
+    program = replace(program, outputs=sent)
+    inputs = random_elements(rng, Modular(8), (40, len(program.inputs)))
+    rows = golden.run(program, Modular(8), inputs).outputs.tolist()
+    numbers = [int(row[0] > 0) if count == 1 else row.index(max(row)) for row in rows]
+    chosen = replace(program, argmax="best")
+    config = CoreConfig.fit(chosen, Modular(8))
+    image = assemble(chosen, config)
+    sizes = batch_sizes(40, 4)
+    found = results(image, execute(image, config.pack(inputs)), timetable(image, sizes).starts, sizes)
+    assert found.data.tolist() == numbers
+    assert found.last.tolist() == [False, False, False, True] * 10
+    plain = two_words(4)
+    assert overhead(config) == overhead(plain.config) + 1 == 4 + 9
+    when = timetable(image, [4])
+    (address,) = image.emit_addresses
+    assert when.valid[0] - when.starts[0] == address * 4 + retire_delay(config) + 4

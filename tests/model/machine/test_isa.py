@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.machine.isa import CoreConfig, Op, fifo_size, index_bits, memory_size
+from skinny.model.machine.isa import CoreConfig, Op, fifo_size, index_bits, lacks_zero, memory_size, zero_weight
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 
@@ -52,6 +52,30 @@ def test_malformed_words_one_by_one(attention, check):
     assert found == [not means_something(word) for word in words.tolist()]
 
 
+def test_fields_of_other_units():
+    config = CoreConfig(Modular(16), width=4, assign=True, sums=True, relu=True)
+    assert config.fields == {"op": 3, "neg": 1, "flag": 1, "relu": 1, "dst": 3, "src": 2, "u": 6, "k": 8}
+    assert CoreConfig(Modular(16), sums=True, assign=True, argmax=4).fields == DEFAULT.fields
+
+
+@pytest.mark.parametrize(("assign", "sums"), list(product([True, False], repeat=2)))
+def test_malformed_words_of_other_units_one_by_one(assign, sums):
+    config = CoreConfig(Modular(8), 3, 2, 16, 3, 3, assign=assign, sums=sums)
+    words = np.arange(1 << config.word_bits)
+    found = config.malformed(words).tolist()
+
+    def means_something(word):
+        op, flag, dst, src = word & 7, word >> 4 & 1, word >> 5 & 3, word >> 7 & 3
+        u, k = word >> 9 & 3, word >> 11 & 3
+        if op in (1, 2, 3):
+            to_register = dst < 3 and (dst != src or (assign and flag == 1))
+            to_sum = sums and dst == 3 and op != 3
+            return src < 3 and (to_register or to_sum) and {1: u < 3, 2: k < 3, 3: True}[op]
+        return {0: False, 4: u < 3 and k < 3, 5: k < 3, 6: dst < 3, 7: True}[op]
+
+    assert found == [not means_something(word) for word in words.tolist()]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -65,6 +89,16 @@ def test_malformed_words_one_by_one(attention, check):
         ({"fifo": 48}, "the depth of the result FIFO must be a power of two, not 48"),
         ({"fifo": 2}, "a result FIFO of 2 words cannot hold one output of 4 threads"),
         ({"slices": 65}, "the number of slices must be 1 to 64, not 65"),
+        ({"argmax": -1}, "the number of outputs of argmax must be 0 to 65536, not -1"),
+        ({"sums": True, "attention": False}, "sums of registers need the attention unit"),
+        ({"relu": True}, "relu needs the unit that assigns"),
+        (
+            {"relu": True, "assign": True, "ring": PrimeField(7)},
+            "relu and argmax need a ring with signs, not prime:7",
+        ),
+        ({"argmax": 2, "ring": Boolean()}, "relu and argmax need a ring with signs, not boolean"),
+        ({"argmax": 2, "threads": 3}, "argmax needs 4 threads or more"),
+        ({"argmax": 256, "ring": Modular(8)}, "256 outputs have no number in modular:8"),
     ],
 )
 def test_bad_configurations(given, message):
@@ -123,3 +157,33 @@ def test_fit_gives_the_smallest_powers_of_two():
     assert CoreConfig.fit(program, Modular(16), threads=16, depth=100, fifo=32) == CoreConfig(
         Modular(16), 3, 16, 100, 4, 4, fifo=32
     )
+
+
+MACHINE = """skinny 1
+width 3
+inputs a
+weight w[0] = {weight}
+form f[0] = 0
+form f[1] = w[0]*R2
+R2 = f[0]*R1
+{lines}emit y = R0
+end
+"""
+
+
+def test_the_smallest_core_has_the_units_that_a_program_needs():
+    def units(lines, weight=1):
+        config = CoreConfig.fit(loads(MACHINE.format(weight=weight, lines=lines)), FixedPoint(16, 8))
+        return config.assign, config.sums, config.relu, config.argmax, config.weights
+
+    assert units("") == (True, False, False, 0, 2)  # one weight more, which is zero
+    assert units("", 0) == (True, False, False, 0, 2)
+    assert units("R0 += f[1]*R1\n") == (True, True, False, 0, 2)
+    assert units("R0 = relu(a*R1)\n") == (True, False, True, 0, 2)
+    program = loads(MACHINE.format(weight=1, lines="").replace("R2 =", "argmax best\nR2 ="))
+    assert CoreConfig.fit(program, FixedPoint(16, 8)).argmax == 2
+    with pytest.raises(InputError, match="relu and argmax need a ring with signs, not prime:7"):
+        CoreConfig.fit(program, PrimeField(7))
+    assert lacks_zero(program)
+    assert zero_weight(program) == 1
+    assert zero_weight(loads(MACHINE.format(weight=0, lines=""))) == 0

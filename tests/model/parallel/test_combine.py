@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from skinny.model.parallel.combine import distance, run_lanes
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Mode
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import run, trace
 
@@ -29,7 +30,8 @@ def elements_of(rng, ring, shape):
 def test_parallel_is_sequential(random_program, ring, width, length, lanes, seed):
     rng = np.random.default_rng(seed)
     largest = 1 if ring.bits < 3 else 3
-    program = random_program(rng, width, length, largest=largest, restarts=bool(seed % 2))
+    modes = [Mode.ADD, Mode.ASSIGN] if seed % 3 == 0 else []
+    program = random_program(rng, width, length, largest=largest, restarts=bool(seed % 2), modes=modes)
     image = build_image(program, ring, ImageOptions(lanes=lanes, threads=width))
     elements = elements_of(rng, ring, (70, len(program.inputs)))
     assert np.array_equal(run_lanes(image, elements), run(program, ring, elements).outputs)

@@ -11,7 +11,7 @@ from skinny.model.machine.isa import CoreConfig, Op, Space
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.parallel.segments import EngineConfig, assemble_lanes, cut
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import FixedPoint, Modular
 
 RING = Modular(16)
@@ -194,3 +194,18 @@ def test_bad_arguments(make, message):
 def test_no_lane_may_check():
     image = build_image(program_of(PLAIN, [0] * 20), RING, ImageOptions(lanes=2))
     assert image.config.malformed([image.config.encode(Op.CHECK)]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sums": True}, r"lanes need a linear program, but instruction \d+ multiplies with a sum of registers"),
+        ({"modes": [Mode.RELU]}, "lanes need a linear program, but instruction 0 takes the relu"),
+        ({}, "lanes send outputs, not the number of the largest: argmax needs a single core"),
+    ],
+)
+def test_what_lanes_cannot_do_is_refused(random_program, changes, message):
+    program = random_program(np.random.default_rng(2), **changes)
+    program = program if changes else replace(program, argmax="best")
+    with pytest.raises(InputError, match=f"^{message}$"):
+        build_image(program, Modular(16), ImageOptions(lanes=2))

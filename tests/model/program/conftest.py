@@ -64,7 +64,15 @@ def drawn_programs(draw):
     box = st.lists(sides, min_size=len(inputs), max_size=len(inputs)).map(tuple)
     places = sorted(draw(st.lists(st.integers(0, length), min_size=1, max_size=3)))
     outputs = tuple(
-        Output(f"y{n}", draw(st.integers(0, width - 1)), at, draw(st.booleans()), draw(scales), draw(sizes))
+        Output(
+            f"y{n}",
+            draw(st.integers(0, width - 1)),
+            at,
+            draw(st.booleans()),
+            draw(scales),
+            draw(sizes),
+            draw(st.booleans()),
+        )
         for n, at in enumerate(places)
     )
     return Program(

@@ -27,7 +27,7 @@ R2 += a*R1
 R0 -= w[0]*R2
 R1 += f[0]*R0
 emit y = R0
-emit y1 = R2 restart scale 3 approximation 1/1000
+emit y1 = R2 restart scale 3 approximation 1/1000 sampled
 end
 """
 
@@ -69,7 +69,12 @@ MALFORMED = [
     (broken("box a = 0:4095", "box b = 0:4095"), 10, "'box b' is given twice"),
     (broken("box a = 0:4095", "box a = 4095"), 9, "a box must be like '-1:1/2', not '4095'"),
     (broken("box a = 0:4095", "box a = 0:x"), 9, "a box must be an integer or a fraction, not 'x'"),
-    (broken("restart scale 3", "scale 3 restart"), 18, EMIT + "'emit y1 = R2 scale 3 restart approximation 1/1000'"),
+    (
+        broken("restart scale 3", "scale 3 restart"),
+        18,
+        EMIT + "'emit y1 = R2 scale 3 restart approximation 1/1000 sampled'",
+    ),
+    (broken("approximation 1/1000 sampled", "sampled"), 18, EMIT + "'emit y1 = R2 restart scale 3 sampled'"),
     (broken("approximation 1/1000", "approximation 1/0"), 18, "an approximation cannot have the denominator zero"),
     ("", 1, "the first line must be 'skinny 1'"),
     (broken("skinny 1", "skinny 2"), 1, "version 2 is not known: this program reads version 1"),

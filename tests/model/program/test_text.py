@@ -31,7 +31,7 @@ R2 += a*R1
 R0 -= w[0]*R2
 R1 += f[0]*R0
 emit y = R0
-emit y1 = R2 restart scale 3 approximation 1/1000
+emit y1 = R2 restart scale 3 approximation 1/1000 sampled
 end
 """
 #: TEXT, built by hand.
@@ -43,7 +43,7 @@ PROGRAM = Program(
     named=(NamedWeight("kp", Fraction(4, 5), Fraction(0), Fraction(2), ((2, Fraction(1)), (3, Fraction(-1, 2)))),),
     forms=(Input(0), Weight(0), Linear(((0, 0), (1, 1)), 0)),
     code=Columns.of([2, 0, 1], [1, 2, 0], [1, -1, 1], [0, 1, 2]),
-    outputs=(Output("y", 0, 3), Output("y1", 2, 3, True, 3, Fraction(1, 1000))),
+    outputs=(Output("y", 0, 3), Output("y1", 2, 3, True, 3, Fraction(1, 1000), True)),
     contract="clean",
     start=(0, 1, 0),
     title="y = (a + 2*b)^3",

@@ -42,7 +42,9 @@ def test_tables_and_picture(skinny, folder, quick_rows):
     lines = out.splitlines()
     core = quick_rows[-1]
     shown = next(line.split() for line in lines if line.startswith("up5k") and " core " in line)
-    assert shown[:8] == ["up5k", "inferred", "core", "16", *(str(core[k]) for k in ("lut", "ff", "dsp", "block_ram"))]
+    figures = (f"{core[k]:,}" for k in ("lut", "ff", "cells", "placed_cells", "dsp", "block_ram"))
+    assert shown[:10] == ["up5k", "inferred", "core", "16", *figures]
+    assert core["ff"] < core["cells"] < core["placed_cells"]
     assert any("picorv32, fast multiplier" in line for line in lines)
     assert any("measured earlier, not in this run" in line for line in lines)
     assert sum(line.endswith(" yes") for line in lines) == 6

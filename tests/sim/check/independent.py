@@ -44,13 +44,22 @@ class Model:
     ``out`` are the output pins of the present cycle; :meth:`step` takes the input pins of the same cycle.
     """
 
-    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check):
+    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units="", pipeline=0):
         self.bits, self.elements, self.add, self.subtract, self.multiply = arithmetic(*ring)
         self.width, self.threads, self.depth, self.inputs = width, threads, depth, inputs
         self.attention, self.check = attention, check
-        register = bits(width)
-        self.fields = (3, 1, 1, register, register, bits(inputs), bits(weights))
-        self.memories = ([None] * depth, [None] * weights, [None] * width, [None] * 3)
+        self.assign, self.sums, self.relu, self.argmax = (
+            name in units for name in ("assign", "sums", "relu", "argmax")
+        )
+        self.memory = pipeline > 0
+        self.delay = pipeline or threads + 4
+        if self.memory:
+            self.assign, self.sums = True, attention
+        self.accumulator = 1 if self.memory else width
+        self.one = {"fixed": 1 << ring[-1], "boolean": (1 << ring[-1]) - 1}.get(ring[0], 1)
+        register = bits(width + 1) if self.sums and not self.memory else bits(width)
+        self.fields = (3, 1, 1, int(self.relu), register, bits(width), bits(inputs), bits(weights))
+        self.memories = ([None] * depth, [None] * weights, [None] * width * (not self.memory), [None] * 3)
         self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
         self.data_bits = (sum(self.fields), self.bits, self.bits)
         self.settings_bits = (bits(depth), bits(inputs), 3)
@@ -80,18 +89,30 @@ class Model:
         for size in self.fields:
             fields.append(word & (1 << size) - 1)
             word >>= size
-        op, neg, flag, dst, src, u, k = fields
+        op, neg, flag, relu, dst, src, u, k = fields
         apply = op in (APPLY_X, APPLY_W, APPLY_S)
+        sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.accumulator
+        assigns = self.assign and apply and flag
         malformed = (
             op == 0
             or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
             or (op == CHECK and not self.check)
-            or (dst >= self.width and (apply or op == EMIT))
-            or (apply and (src >= self.width or src == dst))
+            or (dst >= self.width and (apply or op == EMIT) and not sums)
+            or (apply and (src >= self.width or (src == dst and not assigns and not (self.memory and sums))))
             or (op in (APPLY_X, ATTEND) and u >= self.inputs)
             or (op in (APPLY_W, ATTEND, BIAS) and k >= len(self.memories[WEIGHTS]))
         )
-        return op, neg, flag, dst, src, u, k, malformed
+        if self.memory:
+            shown = op in (EMIT, CHECK)
+            malformed = (
+                malformed
+                or op == BIAS
+                or (op == ATTEND and dst != 1)
+                or ((shown or apply) and dst == 1 and not sums)
+                or (op == CHECK and dst >= self.width)
+                or (op == EMIT and flag == 1)
+            )
+        return op, neg, flag, relu, dst, src, u, k, malformed
 
     def write(self, space, address, data):
         """A write at the load port."""
@@ -108,7 +129,11 @@ class Model:
         _, weights, start, settings = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         registers, total, met = list(start), 0, 0
-        for op, neg, flag, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
+        if self.memory:
+            registers, total = [None] * self.width, None
+            registers[1] = self.one
+        compared = []
+        for op, neg, flag, relu, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
             value = fault = 0
             if malformed:
                 fault = met = 1
@@ -118,19 +143,36 @@ class Model:
                 elif op == APPLY_W:
                     scalar = weights[k]
                 else:
-                    scalar = 0 if flag else total
-                value = (subtract if neg else add)(registers[dst], multiply(scalar, registers[src]))
-                registers[dst] = value
+                    scalar = 0 if flag and not self.assign else total
+                product = multiply(scalar, registers[src])
+                if dst == self.accumulator:
+                    value = total = (subtract if neg else add)(0 if flag else total, product)
+                elif flag and self.assign:
+                    value = (subtract if neg else add)(0, product)
+                    if relu and value >> self.bits - 1:
+                        value = 0
+                    registers[dst] = value
+                else:
+                    value = registers[dst] = (subtract if neg else add)(registers[dst], product)
             elif op <= BIAS:
                 term = multiply(weights[k], vector[u]) if op == ATTEND else weights[k]
                 value = total = (subtract if neg else add)(0 if flag else total, term)
             elif op == EMIT:
-                value = registers[dst]
+                value = 0 if self.argmax and src & 3 == 2 else registers[dst]
                 if flag:
                     registers = list(start)
+            elif self.memory:
+                value = registers[dst]
+                if value != (self.one if flag else 0):
+                    fault = met = 1
             elif registers != start:
                 fault = met = 1
-            yield op, self.width if self.attention and op in (ATTEND, BIAS) else dst, value, fault, op == EMIT, neg, met
+            sent = value if op == EMIT else None
+            if op == EMIT and self.argmax and src & 3:
+                compared.append((value ^ 1 << self.bits - 1) - (1 << self.bits - 1))
+                sent = compared.index(max(compared)) if src & 3 == 3 else None
+            attends = self.attention and not self.memory and op in (ATTEND, BIAS)
+            yield op, self.width if attends else dst, value, fault, sent, neg, met
 
     def start(self, now):
         """Issue the first instruction of a batch in cycle ``now``."""
@@ -138,14 +180,14 @@ class Model:
         threads = self.threads
         cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
         for thread, vector in enumerate(vectors):
-            at = now + thread + threads + 4
-            for pc, (op, dst, value, fault, sends, neg, met) in enumerate(self.run(vector)):
-                word = (1, value, int(neg and thread == len(vectors) - 1), met) if sends else None
+            at = now + thread + self.delay
+            for pc, (op, dst, value, fault, sent, neg, met) in enumerate(self.run(vector)):
+                word = None if sent is None else (1, sent, int(neg and thread == len(vectors) - 1), met)
                 self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads
         self.ends.append(None)
         self.issue = now + cycles
-        self.idle = now + cycles + threads + 4
+        self.idle = now + cycles + self.delay
         self.free.append(now + cycles + 2)
 
     def may_start(self, now):
@@ -179,7 +221,7 @@ class Model:
             self.fault |= pins[6]
             if word:
                 self.emitted += 1
-                results.append((cycle + 3, word))
+                results.append((cycle + 3 + self.argmax, word))
 
         if i_valid and out[0]:
             self.vector.append(i_data)

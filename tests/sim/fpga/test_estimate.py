@@ -8,7 +8,7 @@ from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint, Modular, PrimeField
-from skinny.sim.fpga.devices import DEVICES
+from skinny.sim.fpga.devices import DEVICES, ICE40
 from skinny.sim.fpga.estimate import estimate, estimate_report, read_table
 from skinny.sim.fpga.fit import shape_of, summary
 from skinny.sim.fpga.report import Design
@@ -22,14 +22,16 @@ def test_within_15_percent_of_what_synthesis_gave_for_20_designs():
     table = read_table()
     designs = held_out_set()
     assert len(designs) == len(table["held_out"]) == 20
-    errors = {"lut4": [], "mhz": []}
+    errors = {"lut4": [], "cells": [], "mhz": []}
     for design, row in zip(designs, table["held_out"], strict=True):
         config = design.image.config
         assert (row["device"], row["ring"], row["threads"]) == (design.device.name, config.ring.name, config.threads)
         found = estimate(shape_of(design), table)
         for name, off in errors.items():
-            off.append(abs(getattr(found, name) / row[name]["measured"] - 1))
-    assert max(errors["lut4"] + errors["mhz"]) <= 0.15
+            if name in row:
+                off.append(abs(getattr(found, name) / row[name]["measured"] - 1))
+    assert len(errors["cells"]) == sum(design.device.family is ICE40 for design in designs) == 10
+    assert max(errors["lut4"] + errors["cells"] + errors["mhz"]) <= 0.15
     assert max(statistics.median(off) for off in errors.values()) < 0.05
     worst, _ = summary(table["held_out"])
     assert table["worst"] == worst
@@ -40,6 +42,7 @@ def test_within_15_percent_of_a_synthesis_here_and_now(up5k):
     design = Design(assemble(loads(PROGRAM), config), up5k, inferred=True)
     found, real = estimate(shape_of(design), read_table()), measure(design, (1,), alone=True)
     assert found.lut4 == pytest.approx(real["lut4"], rel=0.15)
+    assert found.cells == pytest.approx(real["cells"], rel=0.15)
     assert found.mhz == pytest.approx(real["mhz"], rel=0.15)
 
 
@@ -48,7 +51,9 @@ def test_report():
     image = assemble(loads(PROGRAM), config)
     told = estimate_report(image, DEVICES["up5k"], "generic", rom=False)
     found = estimate(Shape(config, DEVICES["up5k"], "generic", False), read_table())
-    assert told["core"] == {"lut4": found.lut4, "ff": found.ff, "dsp": 1, "block_ram": 11}
+    assert told["core"] == {"lut4": found.lut4, "ff": found.ff, "cells": found.cells, "dsp": 1, "block_ram": 11}
+    assert max(found.lut4, found.ff) < found.cells < found.lut4 + found.ff
+    assert estimate_report(image, DEVICES["ecp5-25k"], "ecp5", rom=False)["core"]["cells"] is None
     assert told["mhz"] == {"median": found.mhz, "cap": 50, "effective": min(50, found.mhz)}
     # Three words a thread, four threads of three registers and the accumulator.
     assert (told["cycles_per_inference"], told["state_bits"], told["program_words"]) == (3, 4 * 4 * 16, 3)

@@ -7,7 +7,7 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.sim.fpga import place as module
 from skinny.sim.fpga.devices import DEVICES
-from skinny.sim.fpga.place import is_full, pack, place, place_seed
+from skinny.sim.fpga.place import is_full, occupied_sites, pack, packed_cells, place, place_seed
 from skinny.sim.fpga.synth import synthesise
 from skinny.sim.fpga.tools import Done
 
@@ -25,12 +25,29 @@ def test_best_and_median(placement):
     assert 60 < placement.median < 500
 
 
-def test_what_is_used(placement, small):
+def test_what_is_used(placement, small, up5k):
     used = placement.best.utilisation
     cells, there = used["ICESTORM_LC"]
     assert there == 5280
     assert small.cells.ff <= cells <= small.cells.ff + 2  # a LUT and its register share a place; two constants
     assert used["SB_IO"] == (4, 39)
+    assert placement.best.cells == cells
+    assert packed_cells(small, up5k) == cells
+
+
+def test_cells_are_packed_whatever_the_pins(up5k, twister):
+    """Each bit has a LUT and a register that shares its logic cell, but for the twenty that come from pins."""
+    netlist = synthesise(twister(40, ports=20), "twister", up5k)
+    assert 40 <= packed_cells(netlist, up5k) <= 42
+
+
+def test_sites_that_hold_something():
+    def cell(place):
+        return {"attributes": {"NEXTPNR_BEL": place} if place else {}}
+
+    places = ["X4/Y2/SLICEA.K0", "X4/Y2/SLICEA.FF1", "X4/Y2/SLICEB.K1", "X5/Y2/SLICEA.FF0", "X0/Y2/PIOA", None]
+    placed = {"modules": {"top": {"cells": {str(n): cell(place) for n, place in enumerate(places)}}}}
+    assert occupied_sites(placed, "SLICE") == {"X4/Y2/SLICEA", "X4/Y2/SLICEB", "X5/Y2/SLICEA"}
 
 
 def test_the_path_has_the_length_of_a_cycle(placement):
@@ -79,6 +96,8 @@ def test_ecp5(twister):
     assert netlist.cells.ff == 10
     routed = place_seed(netlist, device, 1)
     assert routed.utilisation["TRELLIS_FF"] == (10, 24288)
+    assert 5 <= routed.cells <= 10 + netlist.cells.lut4  # a slice holds two registers and two LUTs
+    assert packed_cells(netlist, device) is None
     assert b"\xff\xff\xbd\xb3" in pack(routed, device)[:400]  # the preamble of an ECP5
 
 

@@ -35,14 +35,14 @@ def parts(monkeypatch):
         assert netlist.cells.lut4 == 350
         results = []
         for seed, mhz in zip(seeds, (30.0, 50.0, 40.0), strict=True):
-            results.append(
-                SimpleNamespace(seed=seed, frequency=mhz, path=path, utilisation={"ICESTORM_LC": (400, 5280)})
-            )
+            used = {"ICESTORM_LC": (400, 5280)}
+            results.append(SimpleNamespace(seed=seed, frequency=mhz, path=path, utilisation=used, cells=400))
             done(results[-1])
         return Placement(tuple(results))
 
     monkeypatch.setattr(module, "synthesise", synthesise)
     monkeypatch.setattr(module, "place", place)
+    monkeypatch.setattr(module, "packed_cells", lambda netlist, device: netlist.cells.lut4 + 50)
 
 
 def test_figures(parts):
@@ -52,6 +52,7 @@ def test_figures(parts):
     found = report.as_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["core"]["lut4"] == 300
+    assert (found["core"]["cells"], found["with_scan_wrapper"]["cells"]) == (350, 400)
     assert found["mhz"]["seeds"] == {"1": 30.0, "2": 50.0, "3": 40.0}
     assert (found["mhz"]["best"], found["mhz"]["median"], found["mhz"]["cap"]) == (50.0, 40.0, 50)
     # Two threads: the multiplier block has no registers before it, and nextpnr leaves its 9.05 ns out.

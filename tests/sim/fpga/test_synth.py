@@ -1,6 +1,7 @@
 """Synthesis: what is counted, what is kept, and every guard."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from skinny.model.errors import CheckError, InputError
@@ -38,8 +39,17 @@ def test_yosys_fails(up5k, twister, monkeypatch):
         synthesise(twister(22), "twister", up5k)
 
 
-def forged(folder, log="", cells=None):
+def forged(folder, log="", cells=None, read=(2, 3, 4)):
+    """A netlist with the input bits 2, 3 and 4, of which a LUT reads ``read``."""
     counts = {"SB_LUT4": 10, "SB_DFF": 10, "SB_MAC16": 1, "SB_RAM40_4K": 3} | (cells or {})
+    lut = {
+        "port_directions": {"I0": "input", "I1": "input", "O": "output"},
+        "connections": {"I0": list(read), "I1": ["0"], "O": [4]},
+    }
+    inputs = {"clk": [2], "d": [3, 4], "rst": [5]}
+    ports = {name: {"direction": "input", "bits": bits} for name, bits in inputs.items()}
+    module = {"ports": ports | {"q": {"direction": "output", "bits": [9]}}, "cells": {"lut": lut}}
+    (folder / "netlist.json").write_text(json.dumps({"modules": {"core": module}}))
     (folder / "yosys.log").write_text(log)
     (folder / "stat.json").write_text(json.dumps({"design": {"num_cells_by_type": counts}}))
     return Netlist(folder, "core")
@@ -52,6 +62,7 @@ def test_a_netlist_as_expected(tmp_path):
     check_netlist(forged(tmp_path, "Warning: something else\n"), EXPECTED)
     check_netlist(forged(tmp_path, cells={"SB_RAM40_4K": 4}), EXPECTED)
     check_netlist(forged(tmp_path, cells={"SB_RAM40_4K": 9, "SB_MAC16": 5}))
+    check_netlist(forged(tmp_path, read=(3, 4)), replace(EXPECTED, idle=frozenset(["clk"])))
 
 
 @pytest.mark.parametrize(
@@ -67,6 +78,9 @@ def test_a_netlist_as_expected(tmp_path):
         ),
         ({"cells": {"SB_LUT4": 0}}, "lost logic: the netlist is empty"),
         ({"cells": {"SB_DFF": 0}}, "lost logic: the netlist is empty"),
+        ({"read": (2, 3)}, r"lost logic: nothing reads the input d\[1\]"),
+        ({"read": (3, 4)}, "lost logic: nothing reads the input clk"),
+        ({"read": ()}, "lost logic: nothing reads the input clk and 2 other input bits"),
         ({"cells": {"SB_MAC16": 0}}, "has 0 multiplier blocks, not 1"),
         ({"cells": {"SB_RAM40_4K": 2}}, "has 2 block RAMs, not 3 to 4"),
         ({"cells": {"SB_RAM40_4K": 5}}, "has 5 block RAMs, not 3 to 4"),

@@ -11,7 +11,7 @@ from skinny.model.machine.assemble import assemble
 from skinny.model.machine.cycles import overhead
 from skinny.model.machine.isa import CoreConfig, Op
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.model.run import golden
 from skinny.sim.check.divergence import first_divergence
@@ -36,11 +36,20 @@ def runs(draw, config):
     scalars = [st.builds(Input, us), st.builds(Weight, ks)]
     if config.attention:
         pairs = st.lists(st.tuples(ks, us), max_size=3).map(tuple)
-        scalars.append(st.builds(Linear, pairs, st.none() | ks))
+        factors = st.builds(Input, us) | st.builds(Weight, ks)
+        terms = st.tuples(factors, st.integers(0, config.width - 1))
+        sums = st.lists(terms, max_size=3 if config.sums else 0).map(tuple)
+        scalars.append(st.builds(Linear, pairs, st.none() | ks, sums))
     forms = draw(st.lists(st.one_of(scalars), min_size=1, max_size=6))
     register = st.integers(0, config.width - 1)
-    step = st.tuples(register, register, st.sampled_from([1, -1]), st.integers(0, len(forms) - 1))
-    code = draw(st.lists(step.filter(lambda s: s[0] != s[1]), max_size=8))
+    modes = st.sampled_from(list(Mode)[: 1 + config.assign + config.relu])
+    step = st.tuples(register, register, st.sampled_from([1, -1]), st.integers(0, len(forms) - 1), modes)
+
+    def means_something(step):
+        dst, src, _, form, mode = step
+        return mode != Mode.ADD or (dst != src and dst not in getattr(forms[form], "registers", ()))
+
+    code = draw(st.lists(step.filter(means_something), max_size=8))
     places = sorted([*draw(st.lists(st.integers(0, len(code)), max_size=2)), len(code)])
     program = Program(
         width=config.width,
@@ -50,6 +59,7 @@ def runs(draw, config):
         code=Columns.of(*zip(*code, strict=True)) if code else Columns.empty(),
         outputs=tuple(Output(f"y{n}", draw(register), at, draw(st.booleans())) for n, at in enumerate(places)),
         start=tuple(draw(st.lists(st.integers(0, 1), min_size=config.width, max_size=config.width))),
+        argmax=draw(st.sampled_from(["", "number"])) if config.argmax else "",
     )
     image = dataclasses.replace(
         assemble(program, config),
@@ -144,7 +154,7 @@ def test_a_batch_takes_length_times_threads_and_a_constant(config, bulk, make_im
         core.load(image)
         record = core.run(Stimulus.steady(image, make_vectors(rng, image, config.threads)))
         assert record.results["valid"][-1] - record.accepted[-1] == len(image) * config.threads + overhead(config)
-    assert overhead(config) == config.threads + 8
+    assert overhead(config) == config.threads + 8 + bool(config.argmax)
 
 
 def test_the_multiplier_works_in_every_cycle(rng, make_vectors, bulk):
@@ -218,11 +228,11 @@ def test_self_check_of_many_runs_raises_nothing(bulk, make_vectors, rng, configs
         core = bulk(config)
         if number % 2:
             core.reset()
-        image = assemble(random_program(rng, config, 5, outputs=2), config, self_check=True)
+        image = assemble(random_program(rng, config, 5, outputs=2, reversible=True), config, self_check=True)
         core.load(image)
         stimulus = random_stimulus(rng, image, make_vectors(rng, image, 2000), stall=0.1 * number, early=0.1)
         record = core.run(stimulus, trace=False)
-        assert (record.fault, len(record.results), record.results["fault"].any()) == (-1, 3 * 2000, False)
+        assert (record.fault, len(record.results), record.results["fault"].any()) == (-1, image.emits * 2000, False)
 
 
 def test_resets_and_loads_in_the_middle_of_runs(config, bulk, make_image, make_vectors, rng):

@@ -44,6 +44,7 @@ ENGINES = [
     small(Modular(16), 2, width=3, threads=3),
     small(PrimeField(251), 3, width=4, threads=4, attention=False),
     small(Boolean(), 2, width=3, threads=4),
+    small(FixedPoint(12, 5), 2, width=3, threads=3, assign=True),
     EIGHT,
 ]
 

@@ -18,13 +18,14 @@ CONFIGS = [
     CoreConfig(PrimeField(8191), threads=6, depth=16384, **SMALL),
     CoreConfig(PrimeField(65521), width=8, threads=4, depth=64, inputs=4096, weights=6),
     CoreConfig(Boolean(), threads=3, slices=20, depth=64, **SMALL),
+    CoreConfig(FixedPoint(16, 8), threads=4, depth=256, assign=True, sums=True, relu=True, argmax=8, **SMALL),
 ]
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.ring.name}-t{config.threads}-{config.depth}")
 def test_ecp5_core_matches_the_model(differs, make_image, make_vectors, rng, config):
     """Program, weights and start vector from initial contents, then loaded."""
-    length = min(config.depth // 4, 2500)
+    length = min(config.depth // (8 if config.sums else 4), 2500)
     image = make_image(rng, config, length, outputs=3)
     core = BulkCore(config, image, target="ecp5")
     for next_image in (make_image(rng, config, 7), make_image(rng, config, length, outputs=2)):

@@ -183,7 +183,9 @@ def test_the_same_seed_gives_the_same_campaign():
     assert (first.place == again.place).all()
     assert (first.place != other.place).any()
     assert first.in_memory.sum() == 200
-    assert {first.place[first.in_memory].tolist().count(memory) for memory in MEMORIES} == {50}
+    assert {
+        first.place[first.in_memory].tolist().count(memory) for memory in MEMORIES if memory != "register memory"
+    } == {50}
     assert sum(first.counts(~first.in_memory).values()) == 200
 
 

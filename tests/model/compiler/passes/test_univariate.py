@@ -123,3 +123,11 @@ def test_in_one_form(blocks, text, form, coefficients):
 def test_not_in_one_form(blocks, text):
     table, polynomial = blocks.polynomial_of(text)
     assert in_one_form(polynomial, table.sums, len(table.names)) is None
+
+
+@pytest.mark.parametrize("power", range(2, 8))
+def test_a_formula_over_the_integers_stays_one(power):
+    """Twice the form would be shorter here: 8·a^6 = (2·a)^6/8."""
+    code = recurrence(Affine(((0, 1),)), [0] * power + [2 ** (power - 1) - 1 + power % 2], (0, 1, 0), True)
+    numbers = [c for scalar in code.scalars for c in (scalar.bias, *(c for _, c in scalar.terms))]
+    assert all(Fraction(number).denominator == 1 for number in numbers)

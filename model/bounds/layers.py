@@ -1,0 +1,230 @@
+"""Bounds of programs that are not pure: registers that multiply registers, assigns, relu.
+
+Such programs do not uncompute what they computed, so their values are followed forwards, as affine enclosures
+(:mod:`.affine`): what a product of two values leaves over becomes a box of its own, which is how a network is bounded
+layer by layer. Programs that are reversible do undo; a register that holds the same products as before is known by a
+random number, and has the bounds that it had.
+
+With ``s``, ``r`` the exact scalar and source, and ``e`` their errors, the error of a product is at most
+``|s|·e(r) + |r|·e(s) + e(s)·e(r)`` and half a step for its own rounding. Weights that are rounded have an error from
+the start; named weights are any word of their range.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.program.columns import Mode
+from skinny.model.program.forms import Input, Linear, Weight
+from skinny.model.program.program import Program
+
+from .affine import LOSS, Symbols, Value
+from .registers import MANY_ZEROS
+
+__all__ = ["Followed", "follow_layers"]
+
+#: Symbols beside those of inputs and named weights. An instruction takes time in proportion to the symbols there are.
+_MOST_SYMBOLS = 1000
+#: A value beyond this fits no word we have; floats would only overflow.
+_HOPELESS = 2.0**64
+
+
+class Followed(NamedTuple):
+    """The ranges of what each instruction writes, of the scalar that it multiplies with, and of the register it reads
+    whose range is widest, with its number; the ranges and the errors of the outputs."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    scalar_low: NDArray[np.float64]
+    scalar_high: NDArray[np.float64]
+    read_low: NDArray[np.float64]
+    read_high: NDArray[np.float64]
+    read_register: NDArray[np.int64]
+    sent: list[tuple[float, float]]
+    errors: dict[str, float]
+
+
+class _Register(NamedTuple):
+    """What a register holds: the random number of its products, and their sum."""
+
+    number: int
+    value: Value
+
+
+def follow_layers(
+    program: Program,
+    frac: int,
+    box: Sequence[tuple[int, int]],
+    weights: Sequence[int],
+    start: Sequence[int],
+    named: Mapping[int, tuple[int, int]],
+) -> Followed:
+    """Bounds of ``program`` with ``frac`` fraction bits. ``box``, ``weights``, ``start`` and the ranges of the weights
+    that are ``named`` are raw words. What comes after a value that fits no word is not bounded."""
+    walk = _Walk(program, frac, box, weights, start, named)
+    walk.run()
+    return walk.found()
+
+
+class _Walk:
+    def __init__(
+        self,
+        program: Program,
+        frac: int,
+        box: Sequence[tuple[int, int]],
+        weights: Sequence[int],
+        start: Sequence[int],
+        named: Mapping[int, tuple[int, int]],
+    ) -> None:
+        self.program, self.weights, self.named = program, weights, named
+        self.unit = Fraction(1, 1 << frac)
+        self.symbols = Symbols(frac, _MOST_SYMBOLS + len(box) + len(named))
+        self.chance = random.Random(0)
+        self.inputs = [self._between(low, high) for low, high in box]
+        self.known_weights: dict[int, Value] = {}
+        self.known_scalars: dict[tuple[int, ...], tuple[int, Value]] = {}
+        self.known_products: dict[tuple[int, int], tuple[int, Value]] = {}
+        self.known_sums: dict[int, Value] = {0: self._between(0, 0)}
+        self.relu_numbers: dict[int, int] = {}
+        self.start = [self._started(value) for value in start]
+        length = len(program)
+        self.ends = {name: np.full((length, 2), (-np.inf, np.inf)) for name in ("written", "scalar", "read")}
+        self.read_register = program.code.src.astype(np.int64)
+        self.sent = [(-np.inf, np.inf)] * len(program.outputs)
+        self.errors = {output.name: float("inf") for output in program.outputs}
+
+    def found(self) -> Followed:
+        (low, high), scalar, read = (self.ends[name].T for name in ("written", "scalar", "read"))
+        return Followed(low, high, scalar[0], scalar[1], read[0], read[1], self.read_register, self.sent, self.errors)
+
+    def run(self) -> None:
+        """Follow the program to its end, or to a value that fits no word."""
+        registers = list(self.start)
+        outputs = self.program.outputs
+        done = 0
+        columns = zip(*(column.tolist() for column in self.program.code.arrays()), strict=True)
+        for t, (dst, src, sign, form, mode) in enumerate(columns):
+            while done < len(outputs) and outputs[done].at <= t:
+                registers = self._send(done, registers)
+                done += 1
+            number, scalar = self._scalar(form, registers)
+            self._read(t, form, src, scalar, registers)
+            product, value = self._product(number, scalar, registers[src])
+            if mode == Mode.ADD:
+                total = (registers[dst].number + sign * product) % (1 << 128)
+                value = self._sum(total, registers[dst].value, value, sign)
+            else:
+                total, value = sign * product % (1 << 128), self.symbols.signed(value, sign)
+                if mode == Mode.RELU:
+                    self._widen(t, dst, value)
+                    total, value = self.relu_numbers.setdefault(total, self._number()), self.symbols.relu(value)
+                value = self.known_sums.setdefault(total, value)
+            if not max(value.size, value.error) < _HOPELESS:
+                return
+            registers[dst] = _Register(total, value)
+            self.ends["written"][t] = value.actual
+        while done < len(outputs):
+            registers = self._send(done, registers)
+            done += 1
+
+    def _number(self) -> int:
+        return self.chance.getrandbits(128)
+
+    def _between(self, low: int, high: int) -> Value:
+        """Any word from ``low`` to ``high``. Words of at most 32 bits are floats without loss."""
+        zeros = _trailing_zeros(low) if low == high else 0
+        return self.symbols.between(float(low * self.unit), float(high * self.unit), zeros)
+
+    def _started(self, raw: int) -> _Register:
+        if not raw:
+            return _Register(0, self.known_sums[0])
+        number = self._number()
+        self.known_sums[number] = self._between(raw, raw)
+        return _Register(number, self.known_sums[number])
+
+    def _weight(self, k: int) -> Value:
+        """Weight ``k``: its exact value, and the error that its rounding makes."""
+        if k not in self.known_weights:
+            if k in self.named:
+                self.known_weights[k] = self._between(*self.named[k])
+            else:
+                exact, raw = self.program.weights[k], self.weights[k]
+                near = float(exact)
+                loss = float(abs(exact - Fraction(near))) * (1 + LOSS)
+                value = self.symbols.between(near, near, _trailing_zeros(raw), loss)
+                changed = float(abs(raw * self.unit - exact)) * (1 + LOSS)
+                self.known_weights[k] = self.symbols.with_error(value, changed)
+        return self.known_weights[k]
+
+    def _scalar(self, form: int, registers: Sequence[_Register]) -> tuple[int, Value]:
+        """The scalar of a form as it is applied, and its random number."""
+        match self.program.forms[form]:
+            case Linear(_, _, sums) if sums:
+                key = (form, *(registers[i].number for _, i in sums))
+            case _:
+                key = (form,)
+        if key not in self.known_scalars:
+            self.known_scalars[key] = self._number(), self._made(form, registers)
+        return self.known_scalars[key]
+
+    def _made(self, form: int, registers: Sequence[_Register]) -> Value:
+        match self.program.forms[form]:
+            case Input(u):
+                return self.inputs[u]
+            case Weight(k):
+                return self._weight(k)
+            case Linear(terms, bias, sums):
+                parts = [self.symbols.times(self._weight(k), self.inputs[u]) for k, u in terms]
+                parts += [self.symbols.times(self._factor(factor), registers[i].value) for factor, i in sums]
+                parts += [] if bias is None else [self._weight(bias)]
+                total = parts[0] if parts else self.known_sums[0]
+                for part in parts[1:]:
+                    total = self.symbols.plus(total, part, 1)
+                return total
+
+    def _factor(self, factor: Input | Weight) -> Value:
+        return self.inputs[factor.u] if isinstance(factor, Input) else self._weight(factor.k)
+
+    def _product(self, number: int, scalar: Value, source: _Register) -> tuple[int, Value]:
+        key = number, source.number
+        if key not in self.known_products:
+            self.known_products[key] = self._number(), self.symbols.times(scalar, source.value)
+        return self.known_products[key]
+
+    def _sum(self, total: int, before: Value, product: Value, sign: int) -> Value:
+        if total not in self.known_sums:
+            self.known_sums[total] = self.symbols.plus(before, product, sign)
+        return self.known_sums[total]
+
+    def _read(self, t: int, form: int, src: int, scalar: Value, registers: Sequence[_Register]) -> None:
+        """Note the ranges of the scalar and of all registers that instruction ``t`` reads."""
+        self.ends["scalar"][t] = scalar.actual
+        self.ends["read"][t] = registers[src].value.actual
+        match self.program.forms[form]:
+            case Linear(_, _, sums):
+                for _, i in sums:
+                    self._widen(t, i, registers[i].value)
+
+    def _widen(self, t: int, register: int, value: Value) -> None:
+        """Instruction ``t`` also needs ``value`` to fit, that of ``register``."""
+        low, high = self.ends["read"][t]
+        least, most = value.actual
+        if max(-least, most) > max(-low, high):
+            self.read_register[t] = register
+        self.ends["read"][t] = min(low, least), max(high, most)
+
+    def _send(self, number: int, registers: list[_Register]) -> list[_Register]:
+        output = self.program.outputs[number]
+        value = registers[output.register].value
+        self.sent[number] = value.actual
+        self.errors[output.name] = value.error
+        return list(self.start) if output.restart else registers
+
+
+def _trailing_zeros(raw: int) -> int:
+    return (raw & -raw).bit_length() - 1 if raw else MANY_ZEROS
