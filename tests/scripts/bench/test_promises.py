@@ -29,12 +29,11 @@ def test_the_prototype_is_met_or_beaten(row):
 
 
 @pytest.mark.parametrize(
-    ("name", "keep", "blocks"), [("product of 64", "none", 566), ("tree of depth 3", "linear", 196)]
+    ("name", "keep", "blocks"), [("product of 64", "none", 566), ("Horner chain of 64", "linear", 1350)]
 )
 def test_the_compiler_takes_them(name, keep, blocks):
-    """On three registers, with all promises, the same formulas take as many cycles as the prototype's table says: they
-    are the same formulas."""
+    """With all promises they take at most what the prototype's table says of three registers."""
     (row,) = (row for row in ROWS if (row.name, row.keep) == (name, keep))
     outputs = parse_formula(row.formula)
     assert cycles(compile_formula(outputs, width=row.width, keep=parse_keep(keep)).program) <= row.target
-    assert cycles(compile_formula(outputs).program) == blocks
+    assert row.target < cycles(compile_formula(outputs).program) <= blocks
