@@ -16,7 +16,6 @@ from .options import (
     add_core_options,
     add_self_check_option,
     add_size_options,
-    build_for,
     image_options,
     load_program,
 )
@@ -70,7 +69,7 @@ def execute(args: argparse.Namespace) -> None:
     # A board has one core.
     program, ring = load_program(args)
     family = next(family for family in (ICE40, ECP5) if family.target == board.target)
-    (image,) = build_for(family, program, ring, options).lanes
+    (image,) = family.build_image(program, ring, options).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")

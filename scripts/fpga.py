@@ -24,7 +24,6 @@ from .options import (
     add_self_check_option,
     add_size_options,
     add_strict_option,
-    build_for,
     image_options,
     load_program,
 )
@@ -109,7 +108,7 @@ def execute(args: argparse.Namespace) -> None:
     names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
-    image = build_for(device.family, program, ring, image_options(args, *names))
+    image = device.family.build_image(program, ring, image_options(args, *names))
     precision = lost_weights(program, ring)
     tell(precision, args.strict)
     if args.estimate:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from skinny.model.errors import InputError
-from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import MOST_FLIPFLOPS, REGISTERS
-from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.parallel.image import ImageOptions
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
 from skinny.model.rings import Ring, parse_ring
-from skinny.sim.fpga.devices import Family
 
 from .inputs import parse_number
 
@@ -29,7 +26,6 @@ __all__ = [
     "add_size_options",
     "add_strict_option",
     "add_weight_option",
-    "build_for",
     "image_options",
     "load_program",
     "with_weights",
@@ -158,15 +154,6 @@ def add_inputs_option(parser: argparse._ActionsContainer) -> None:
 def add_baud_option(parser: argparse.ArgumentParser) -> None:
     """The speed of a serial line."""
     parser.add_argument("--baud", metavar="N", type=int, default=BAUD, help=f"speed of the line (default: {BAUD:,})")
-
-
-def build_for(family: Family, program: Program, ring: Ring, options: ImageOptions) -> MachineImage:
-    """The image of ``program`` for a device of ``family``, which says how long the pipeline of registers in memory is
-    unless ``options`` do."""
-    image = build_image(program, ring, options)
-    if image.config.deep and options.pipeline is None:
-        image = build_image(program, ring, replace(options, pipeline=family.pipeline))
-    return image
 
 
 def image_options(args: argparse.Namespace, *names: str) -> ImageOptions:

@@ -212,7 +212,7 @@ def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> 
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(image.golden(elements))
     if image.self_check:  # a status word follows
-        outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].status)])
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].status, np.uint64)])
     sizes = batch_sizes(len(vectors), image.batch)
     when = image.timetable(sizes)
     inputs, expected = [], []

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skinny.model.errors import InputError
+from skinny.model.machine.image import MachineImage
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.program.program import Program
+from skinny.model.rings import Ring
 
 __all__ = ["DEVICES", "ECP5", "ICE40", "Device", "Family", "find_device"]
 
@@ -38,6 +42,13 @@ class Family:
     target: str = "generic"
     ripup: tuple[str, ...] = ()
     pipeline: int = 7
+
+    def build_image(self, program: Program, ring: Ring, options: ImageOptions) -> MachineImage:
+        """The image of ``program`` for a device of this family, with its pipeline unless ``options`` say another."""
+        image = build_image(program, ring, options)
+        if image.config.deep and options.pipeline is None:
+            image = build_image(program, ring, replace(options, pipeline=self.pipeline))
+        return image
 
     @property
     def block_bits(self) -> int:

@@ -142,7 +142,7 @@ class Campaign:
 def campaign(
     image: Image, count: int, seed: int, progress: Callable[[int], None] = lambda done: None, *, recover: bool = False
 ) -> Campaign:
-    """``count`` upsets of registers and ``count`` of memories, an equal part each, in cycles of the second of four batches.
+    """``count`` upsets of registers and ``count`` of memories, an equal part each, in the second of four batches.
     No bit is flipped twice before every bit of its kind was flipped once. ``progress`` is told how many are done."""
     upsets = Upsets(image)
     config = image.config

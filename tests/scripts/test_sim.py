@@ -34,6 +34,55 @@ def test_random_inputs(answer, simulator):
     assert told["multiplier_utilisation"] == pytest.approx(5 * 10 / (7 * 4 * 3 - 2))
 
 
+DEEP = """skinny 1
+width 20
+start 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+inputs a b
+R19 += a*R1
+R2 += b*R19
+R19 = b*R2
+emit y = R19
+end
+"""
+
+
+def test_registers_in_memory(answer, skinny, folder):
+    """More than 16 registers are in memory, with 8 threads; fewer are, when it is asked for."""
+    (folder / "deep.skn").write_text(DEEP)
+    told = answer("sim", "deep.skn", "--ring", "modular:16", "--random", "12")
+    assert told["match"]
+    # Four words, two batches of eight threads; the last result of an empty core comes 11 cycles after its batch.
+    assert 2 * 4 * 8 < told["cycles"] < 2 * 4 * 8 + 30
+    (folder / "few.skn").write_text(DEEP.replace("width 20", "width 3").replace(" 0" * 17, "").replace("R19", "R0"))
+    few = answer("sim", "few.skn", "--ring", "modular:16", "--random", "12", "--registers", "memory")
+    assert few["results"] == told["results"]
+    assert few["cycles"] == told["cycles"]
+    longer = answer(
+        "sim", "few.skn", "--ring", "modular:16", "--random", "12", "--registers", "memory", "--pipeline", "9"
+    )
+    assert longer["cycles"] == told["cycles"] + 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--registers", "flipflops"], "the width must be 3 to 16, not 20"),
+        (["--threads", "5"], "the number of threads must be 6 to 16, not 5"),
+        (["--lanes", "2"], "a lane has its registers in flip-flops: they begin with unit vectors"),
+        (["--self-check"], "a self-check needs a reversible program, but instruction 2 assigns a register"),
+    ],
+)
+def test_what_registers_in_memory_refuse(skinny, folder, options, message):
+    (folder / "deep.skn").write_text(DEEP)
+    code, _, err = skinny("sim", "deep.skn", "--ring", "modular:16", "--random", "2", *options)
+    assert (code, err) == (2, f"skinny: error: {message}\n")
+
+
+def test_a_pipeline_is_of_registers_in_memory(skinny):
+    code, _, err = skinny("sim", "p.skn", "--ring", "modular:16", "--random", "2", "--pipeline", "9")
+    assert (code, err) == (2, "skinny: error: a pipeline of 9 needs registers in memory\n")
+
+
 def test_self_check(answer, folder):
     plain = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10")
     checked = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--self-check")

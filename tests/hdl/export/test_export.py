@@ -32,6 +32,10 @@ CASES = {
         ),
         False,
     ),
+    "memory": (
+        CoreConfig(FixedPoint(16, 8), 64, 8, depth=256, inputs=4, weights=9, relu=True, registers="memory"),
+        False,
+    ),
     "boolean-rom": (CoreConfig(Boolean(), threads=2, depth=64, inputs=4, weights=8, slices=64), True),
 }
 
@@ -134,7 +138,9 @@ def test_the_manifest(folder):
         bits = "" if port["bits"] == 1 else rf"\[{port['bits'] - 1}:0\] "
         assert re.search(rf"\n  {port['direction']} {bits}{port['name']};", top)
     assert told["files"] == sorted(path.name for path in folder.iterdir())
-    assert told["latency"]["constant"] == told["parameters"]["threads"] + 8 + bool(told["parameters"]["argmax"])
+    sizes = told["parameters"]
+    constant = sizes["pipeline"] + 4 if sizes["registers"] == "memory" else sizes["threads"] + 8
+    assert told["latency"]["constant"] == constant + bool(sizes["argmax"])
     words = len((folder / "program.hex").read_text().split())
     assert told["program"]["words"] == told["latency"]["length"] == words
     assert told["rom"] == (not (folder / "load.hex").exists())

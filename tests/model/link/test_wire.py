@@ -182,4 +182,7 @@ def test_units_that_few_cores_have_are_described_where_they_are_there():
     )
     assert "argmax" not in plain.text()
     assert "assign=1 sums=1 relu=1 argmax=16" in other.text()
-    assert [BoardInfo.parse(board.text()) for board in (plain, other)] == [plain, other]
+    deep = BoardInfo(CoreConfig(Modular(16), 1024, 8, registers="memory", pipeline=9), "upduino3", 12_000_000)
+    assert "registers" not in plain.text()
+    assert "registers=memory pipeline=9" in deep.text()
+    assert [BoardInfo.parse(board.text()) for board in (plain, other, deep)] == [plain, other, deep]
