@@ -287,6 +287,8 @@ BAD = [
     (lambda p: skinny.compile({"y": "u = a; v = b"}), "output 'y': the text must be one formula, not those of u, v"),
     (lambda p: skinny.compile({"y": float("nan")}), "output 'y': a number must be finite, not nan"),
     (lambda p: skinny.compile("a", width=2), "the width must be 3 to 1024, not 2"),
+    (lambda p: skinny.compile("a", keep=3), "keep must be linear,reversible or one of linear, reversible, none; not 3"),
+    (lambda p: skinny.compile("a", argmax=3), "argmax must be the name of a result, not 3"),
     (lambda p: skinny.compile("a", width="3"), "the width must be a whole number, not '3'"),
     (lambda p: skinny.compile("a", width=3.0), "the width must be a whole number, not 3.0"),
     (lambda p: skinny.compile("a", contract="dirty"), "the contract must be in-place or clean, not 'dirty'"),
