@@ -1,6 +1,6 @@
 """The register memory: the registers of all threads in block RAM, and the accumulator."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.cleared import ClearedRAM
@@ -25,8 +25,8 @@ def summand_latency(config: CoreConfig) -> int:
 class RegisterMemory(wiring.Component):
     """Gives an instruction its register, its accumulator, and what it adds to, and takes its result.
 
-    Registers are there twice, because an instruction reads two of them. Nobody writes register 1, which reads as one,
-    so the accumulator ``S`` has its place where registers are summands; it has a small memory of its own as a factor.
+    Registers are there twice, because an instruction reads two of them. Nobody reads or writes register 1 here, because
+    it is one, so the accumulator ``S`` has its place; as a factor it is in a small memory of its own.
     Latency: :func:`operand_latency` and :func:`summand_latency`; what is written can be read from the next cycle on.
     Throughput: one instruction a cycle. No back-pressure. Reset keeps everything. **What is read in the cycle in which
     it is written is undefined**, and so is what was never written.
@@ -86,14 +86,12 @@ class RegisterMemory(wiring.Component):
         m = Module()
         config = self.config
         latency = operand_latency(config)
-        # All copies learn from the destination itself where it is, so that an upset of it cannot make them differ.
-        onto_sum = Signal()
-        m.d.comb += onto_sum.eq(self.write_dst == ONE)
-        place = Cat(self.thread, self.src), Cat(self.write_thread, self.write_dst)
+        # All copies are written alike, so that an upset of the destination cannot make them differ.
+        place = Cat(self.write_thread, self.write_dst)
         for name, cycles, addr, write_addr, write in (
-            ("src", latency, *place, self.write & ~onto_sum),
-            ("sum", latency, self.thread, self.write_thread, self.write & onto_sum),
-            ("dst", summand_latency(config), Cat(self.dst_thread, self.dst), place[1], self.write),
+            ("src", latency, Cat(self.thread, self.src), place, self.write),
+            ("sum", latency, self.thread, self.write_thread, self.write & (self.write_dst == ONE)),
+            ("dst", summand_latency(config), Cat(self.dst_thread, self.dst), place, self.write),
         ):
             if name == "sum" and not config.attention:
                 continue
