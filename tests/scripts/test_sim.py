@@ -129,8 +129,8 @@ def test_waveform(answer, folder, simulator):
 def test_divergence_is_exit_code_1(skinny, monkeypatch):
     negate = Arithmetic._negate_binary
 
-    def wrong(self, product, acc, neg):
-        return negate(self, product, acc, ~neg)
+    def wrong(self, product, neg, **acc):
+        return negate(self, product, ~neg, **acc)
 
     monkeypatch.setattr(Arithmetic, "_negate_binary", wrong)
     code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--inputs", "a=3,b=0.5", "--json")
