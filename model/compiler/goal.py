@@ -39,7 +39,7 @@ Ends = tuple[Fraction, Fraction]
 
 def parse_keep(text: str) -> frozenset[str]:
     """The promises in a text like ``linear,reversible``; ``none`` are none of them."""
-    promises = frozenset(text.split(","))
+    promises = frozenset(str(text).split(","))
     if promises == {"none"}:
         return frozenset()
     if not promises <= PURE:

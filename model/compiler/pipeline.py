@@ -132,6 +132,8 @@ def _compile_with_graph(outputs: Mapping[str, Formula], goal: Goal, keep: Set[st
     given = _given_constants(written)
     program = shortest(outputs, written, keep, goal.width, given, current().length)
     cycles = None if program is None else program.words
+    if program is None and any(node.kind == "relu" for node, _ in written):
+        raise InputError(f"the formula does not fit {goal.width} registers: --width allows more")
     blocks: Compilation | None = None
     refused: InputError | None = None
     if cycles is None or _blocks_may_win(outputs, written, goal, cycles):

@@ -8,12 +8,13 @@ from skinny.model.files import write_file
 
 __all__ = ["draw_registers"]
 
-#: Colours that differ in lightness as well, so that they print, and marks that differ too.
+#: Colours that differ in lightness as well, so that they print, and marks that differ too; where lines fall together,
+#: the larger mark shows behind the smaller one.
 STYLES = {
-    "linear,reversible": ("#0b6e99", "o"),
-    "reversible": ("#d9730d", "s"),
-    "linear": ("#6a6a6a", "^"),
-    "none": ("#111111", "D"),
+    "linear,reversible": ("#0b6e99", "o", 8),
+    "reversible": ("#d9730d", "s", 4),
+    "linear": ("#9a9a9a", "^", 8),
+    "none": ("#111111", "D", 3),
 }
 
 
@@ -25,9 +26,9 @@ def draw_registers(rows: list[dict[str, Any]], path: str) -> None:
     figure = Figure(figsize=(1.5 + 3.6 * len(names), 4.6), layout="constrained")
     axes = figure.subplots(1, len(names), squeeze=False)[0]
     for axis, name in zip(axes, names, strict=True):
-        for keep, (colour, mark) in STYLES.items():
+        for keep, (colour, mark, size) in STYLES.items():
             found = [(row["registers"], row["cycles"]) for row in rows if (row["formula"], row["keep"]) == (name, keep)]
-            axis.plot(*zip(*found, strict=True), color=colour, marker=mark, markersize=4, linewidth=1, label=keep)
+            axis.plot(*zip(*found, strict=True), color=colour, marker=mark, markersize=size, linewidth=1, label=keep)
         axis.loglog()
         axis.set_title(name, fontsize=10)
         axis.set_xticks([3, 8, 16, 64, 256, 1024], ["3", "8", "16", "64", "256", "1024"])

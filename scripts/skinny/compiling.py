@@ -75,7 +75,7 @@ def compile_outputs(
         precision=precision,
         keep=parse_keep(keep),
     )
-    if argmax and not re.fullmatch("[A-Za-z_][A-Za-z_0-9]*", argmax):
+    if argmax and not re.fullmatch("[A-Za-z_][A-Za-z_0-9]*", str(argmax)):
         raise InputError(f"argmax must be the name of a result, not {argmax!r}")
     title = title.strip()
     title = title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + " …"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from skinny.model.compiler.polynomial import Coefficient, plain, raised
+from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.limits import check
 from skinny.model.named_weight import NamedWeight
@@ -83,7 +84,8 @@ class _Builder:
             case "variable":
                 return Expression({(NONE, self.inputs.setdefault(node.value, len(self.inputs)), NONE): 1})
             case "weight":
-                self.weights.setdefault(node.value.name, node.value)
+                if self.weights.setdefault(node.value.name, node.value) != node.value:
+                    raise InputError(f"the weight {node.value.name!r} is defined in two ways")
                 return Expression({(list(self.weights).index(node.value.name), NONE, NONE): 1})
             case "sum":
                 return self.total(args)

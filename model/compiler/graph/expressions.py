@@ -85,7 +85,7 @@ def has_values(factor: Factor) -> bool:
 
 
 def fits(terms: Mapping[Key, Coefficient]) -> bool:
-    """Whether the accumulator can build the terms: an input times a register has no weight, and one constant may be."""
+    """Whether the accumulator can build the terms with whatever coefficients: a form has one constant, and an input
+    times a register takes no weight."""
     constants = sum(u == value == NONE for _, u, value in terms)
-    crossed = [(weight, c) for (weight, u, value), c in terms.items() if u != NONE != value]
-    return constants <= 1 and all(weight == NONE and c == crossed[0][1] and abs(c) == 1 for weight, c in crossed)
+    return constants <= 1 and not any(u != NONE != value for _, u, value in terms)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .registers import Instruction, Registers
-from .values import ONE, UNIT, Graph, operands
+from .values import NONE, ONE, UNIT, Graph, operands
 
 __all__ = ["Listing", "gather", "joined", "scatter"]
 
@@ -186,7 +186,7 @@ def _next_group(value: int, registers: Registers) -> int:
     register of a value that nobody else needs."""
     pending = registers.pending[value]
     groups = registers.values[value].groups
-    if registers.where[value] == -1 and len(pending) > 1 and len(groups) < 64:
+    if registers.where[value] == NONE and len(pending) > 1 and len(groups) < 64:
         top = groups[next(reversed(pending))]
         if all(registers.is_held(operand) for operand in operands(top)):
             for place in reversed(pending):

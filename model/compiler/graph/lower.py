@@ -65,7 +65,7 @@ def _form(form: TermForm, tables: Tables) -> Form:
     bias: int | None = None
     for (named, u, register), c in form:
         if register != NONE:
-            sums.append((Weight(weight(named, c)) if u == NONE else Input(u), register))
+            sums.append((Weight(weight(named, c)), register))
         elif u != NONE:
             terms.append((weight(named, c), u))
         else:

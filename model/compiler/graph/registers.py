@@ -32,7 +32,7 @@ class TooLongError(Exception):
 
 
 class Instruction(NamedTuple):
-    """``R[dst] <- [R[dst]] + sign·form·R[src]``; the values in the form are registers. ``mode``: see :class:`Mode`."""
+    """An instruction of a program; the values in its form are registers. ``mode`` is add, assign or relu."""
 
     dst: int
     src: int
@@ -56,7 +56,7 @@ class Registers:
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
         self.pins = [0] * count
-        #: For each value the uses that are still to come, and the groups that were not counted yet.
+        #: For each value the uses that are still to come; groups are counted when they are run for the first time.
         self.remaining = [0] * count
         for value in graph.values:
             for group in value.groups:
@@ -66,7 +66,7 @@ class Registers:
             self.remaining[number] += 1
         self.uses = list(self.remaining)
         self.counted = [bytearray(len(value.groups)) for value in graph.values]
-        #: For each held value its groups in the order of execution; the value whose register it took over comes first.
+        #: For each held value its groups in the order of execution, and the value whose register it took over.
         self.log: dict[int, list[int]] = {}
         self.taken: dict[int, int] = {}
         self.pending: dict[int, dict[int, None]] = {}
@@ -95,7 +95,7 @@ class Registers:
             self.pins[operand] += 1
         pending = self.pending.setdefault(value, dict.fromkeys(range(len(self.values[value].groups))))
         del pending[number]
-        #: What a value that is computed again reads is not counted, so that it is looked for.
+        # What a value that is computed again reads is not counted, so it is looked for.
         later = {o for n in pending for o in operands(self.values[value].groups[n])} if not first else frozenset()
         if self.where[value] == NONE:
             self._open(value, group, later)
@@ -270,13 +270,12 @@ class Registers:
             raise TooLongError
 
     def _on_registers(self, form: TermForm, base: int = NONE, source: int = NONE) -> tuple[int, TermForm]:
-        """The form with registers in place of values, and the sign that was taken out of it: an input times a register
-        has none, and otherwise the first coefficient is positive."""
+        """The form with registers in place of values, and the sign that was taken out of it, so that a form and its
+        negative are one."""
         terms: list[tuple[Key, Coefficient]] = []
         for (weight, u, value), c in form:
             register = NONE if value == NONE else source if value == base and source != NONE else self.where[value]
             terms.append(((weight, u, register), c))
-        leading = next((c for (_, u, register), c in terms if u != NONE != register), terms[0][1])
-        if leading >= 0:
+        if terms[0][1] >= 0:
             return 1, tuple(terms)
         return -1, tuple((key, -c) for key, c in terms)

@@ -23,6 +23,8 @@ __all__ = ["shortest"]
 
 #: After graphs with this many terms together the best program so far is taken.
 EFFORT = 20_000
+#: Registers are too few when computing values again takes this many times the cycles of computing them once, about.
+LONGEST = 20
 
 
 def shortest(
@@ -62,6 +64,7 @@ def shortest(
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
     """The best order of a graph."""
     best: Listing | None = None
+    most = min(most, LONGEST * graph.size + LONGEST)
     for order in (scatter, gather):
         for tidy in (False, True) if "reversible" in keep else (False,):
             if best is not None and graph.size > EFFORT:

@@ -479,3 +479,11 @@ def test_contradicting_wishes_are_refused(options, message):
 def test_relu_keeps_no_promise(keep):
     with pytest.raises(InputError, match=r"relu\(a - b\) is neither linear nor reversible: relu needs --keep none"):
         compile_formula(parse_formula("y = relu(a - b)"), keep=parse_keep(keep))
+
+
+def test_a_formula_with_relu_that_does_not_fit_is_refused():
+    lines = [f"let h{n} = relu(a - {n}); let g{n} = relu(h{n}*b + {n})" for n in range(9)]
+    text = "\n".join([*lines, "y = " + "*".join(f"(h{n} + g{n}*g{8 - n})" for n in range(9))])
+    with pytest.raises(InputError, match="the formula does not fit 3 registers: --width allows more"):
+        compile_formula(parse_formula(text), keep=frozenset())
+    assert compile_formula(parse_formula(text), width=20, keep=frozenset()).program.width <= 20

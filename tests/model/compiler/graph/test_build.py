@@ -41,10 +41,14 @@ def test_the_graph_computes_the_formula(text, style, graph_of, evaluate_graph):
 
 @pytest.mark.parametrize("style", STYLES, ids=str)
 def test_named_weights_stay_apart_from_numbers(style, graph_of, evaluate_graph):
-    text = "weight k = 2 in 0:9; weight m = 3 in 0:9; y = k*(a + 3)*m + (k + 4 + b)^2 + k*m*(a*b)"
+    text = "weight k = 2 in 0:9; weight m = 3 in 0:9; let s = k + 4 + b; y = k*(a + 3)*m + s^2 + k*m*(a*b) + s"
     graph = graph_of(text, style)
     for k, m in ((2, 3), (5, 7)):
-        assert evaluate_graph(graph, [A, B], [k, m])["y"] == k * (A + 3) * m + (k + 4 + B) ** 2 + k * m * A * B
+        s = k + 4 + B
+        assert evaluate_graph(graph, [A, B], [k, m])["y"] == k * (A + 3) * m + s**2 + k * m * A * B + s
+    for value in graph.values:
+        for form, _ in value.groups:
+            assert sum(u == register == -1 for (_, u, register), _ in form) <= 1, "a form has one constant"
 
 
 def test_relu_is_a_value_of_one_group(graph_of, evaluate_graph):

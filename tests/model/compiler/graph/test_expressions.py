@@ -25,9 +25,6 @@ def test_a_sum_of_factors_has_the_terms_of_its_forms():
 
 
 def test_the_accumulator_has_one_constant_and_no_weight_for_an_input_times_a_register():
-    assert fits({(-1, -1, -1): 3, (-1, 0, 2): 1, (-1, 1, 2): 1, (-1, -1, 2): 5, (0, 1, -1): 2})
-    assert fits({(-1, 0, 2): -1, (-1, 1, 2): -1})
-    assert not fits({(-1, 0, 2): -1, (-1, 1, 2): 1})
-    assert not fits({(-1, 0, 2): 2})
-    assert not fits({(0, 0, 2): 1})
+    assert fits({(-1, -1, -1): 3, (-1, 0, -1): 1, (-1, -1, 2): 5, (0, -1, 2): 5, (0, 1, -1): 2})
+    assert not fits({(-1, 0, 2): 1})
     assert not fits({(-1, -1, -1): 3, (0, -1, -1): 1})

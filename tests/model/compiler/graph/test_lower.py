@@ -9,7 +9,7 @@ from skinny.model.compiler.graph.values import Graph
 from skinny.model.named_weight import NamedWeight
 from skinny.model.program.text import dumps
 
-FORM = (((-1, -1, -1), 5), ((-1, -1, 2), 3), ((-1, 0, 2), 1), ((-1, 1, -1), Fraction(1, 2)), ((0, 0, -1), 1))
+FORM = (((-1, -1, -1), 5), ((-1, -1, 2), 3), ((0, -1, 2), 1), ((-1, 1, -1), Fraction(1, 2)), ((0, 0, -1), 1))
 
 
 def test_every_kind_of_term_has_its_place():
@@ -22,8 +22,8 @@ def test_every_kind_of_term_has_its_place():
     graph = Graph([], {}, ["a", "b"], [weight])
     program = lower_listing(Listing(code, [("y", 0, 3, False)], 0, 3), graph, frozenset({Fraction(5), Fraction(1, 2)}))
     text = dumps(program)
-    assert "form f[0] = w[2]*b + w[3]*a + w[1]*R2 + a*R2 + w[0]" in text
-    assert "R2 = -a*R1\nR0 = relu(f[0]*R1)\nR0 += w[3]*R2\nemit y = R0" in text
-    assert program.weights == (5, 3, Fraction(1, 2), 2)
+    assert "form f[0] = w[3]*b + w[2]*a + w[1]*R2 + w[2]*R2 + w[0]" in text
+    assert "R2 = -a*R1\nR0 = relu(f[0]*R1)\nR0 += w[2]*R2\nemit y = R0" in text
+    assert program.weights == (5, 3, 2, Fraction(1, 2))
     assert program.derived == (False, True, False, False)
-    assert program.named[0].words == ((3, Fraction(1)),)
+    assert program.named[0].words == ((2, Fraction(1)),)
