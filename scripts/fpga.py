@@ -57,9 +57,9 @@ worst_errors (lut4, ff, cells, mhz), outside (parameters that no fitted design h
 
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, assign, sums, relu,
 argmax, registers, pipeline (registers in memory), lanes, rom, target, core and with_scan_wrapper (lut4, ff, carry,
-dsp, block_ram, lut_ram, cells), utilisation, mhz (best, median, seeds, cap, effective), critical_path, cycles_per_inference, inferences_per_second, state_bits,
-program_words, program_bits, gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights,
-changed_weights).
+dsp, block_ram, lut_ram, cells), utilisation, mhz (best, median, seeds, cap, effective), critical_path,
+cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles; folder and
+files with -o. Estimates too have precision (zero_weights, changed_weights).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
