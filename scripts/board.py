@@ -8,7 +8,7 @@ from typing import Any
 
 from skinny.model.errors import InputError
 from skinny.model.link.wire import seal
-from skinny.model.parallel.image import build_image
+from skinny.sim.fpga.devices import ECP5, ICE40
 
 from .common import add_command, note, print_json, print_table
 from .options import (
@@ -68,7 +68,8 @@ def execute(args: argparse.Namespace) -> None:
     options = image_options(args, "self_check", "depth", "inputs", "weights")
     # A board has one core.
     program, ring = load_program(args)
-    (image,) = build_image(program, ring, options).lanes
+    family = next(family for family in (ICE40, ECP5) if family.target == board.target)
+    (image,) = family.build_image(program, ring, options).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")

@@ -34,6 +34,14 @@ FORMULA is text, @FILE, or - for standard input: sums, products, powers of input
 Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
 A weight that can be set after compiling: 'weight kp = 0.8 in 0:2; u = kp*e' (see docs/units.md).
 
+--keep says what the program promises, which is what its instructions may do (docs/compiler.md):
+  linear,reversible  R[dst] ± s·R[src] only: lanes, self-check, gradients without memory (the default)
+  linear             and R[dst] <- s·R[src]: a product of 64 inputs takes 65 cycles
+  reversible         and forms with registers: registers are multiplied with registers
+  none               both, and relu(…): networks
+Except with the default on three registers, parts of the formula that are used several times are then held in registers,
+as many as --width allows. --argmax NAME sends one word, NAME, in place of the outputs: the number of the largest.
+
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 
 For fixed point, --ring fixed:BITS.FRAC with --box gives the shortest program that is proven safe for all inputs in the
@@ -48,12 +56,12 @@ Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) be
 the box: their error, proven too, is part of --error, which they need.
 
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
-attention, inputs and outputs (names), depth, degree and leaves of the formula, textbook_length (Ben-Or and Cleve),
-bound (4^depth), predicted (length before peephole), checked (how), seconds, levels (dependent levels of the program),
-passes (length and words after each), self_check, file; with --ring: ring, errors (proven, of each output, in your
-units), approximations (their part that comes from functions),
-candidates (output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree,
-leaves, textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
+linear and reversible (the promises), argmax, attention, inputs and outputs (names), depth, degree and leaves of the
+formula, textbook_length (Ben-Or and Cleve), bound (4^depth), predicted (length before peephole), checked (how),
+seconds, levels (dependent levels of the program), passes (length and words after each), self_check, file; with --ring:
+ring, errors (proven, of each output, in your units), approximations (their part that comes from functions), candidates
+(output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree, leaves,
+textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
@@ -73,6 +81,7 @@ example:
   end
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
+  $ skinny compile 'let h = relu(2*a - b); y0 = h + a; y1 = 3*h' --keep none --width 4 --argmax class
   $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
   $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
@@ -83,7 +92,14 @@ def register(commands: Any) -> None:
     parser.add_argument("formula", metavar="FORMULA", help="text, @FILE or -")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
     parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
-    parser.add_argument("--width", metavar="W", type=int, default=3, help="registers, 3 or more (default: 3)")
+    parser.add_argument("--width", metavar="W", type=int, default=3, help="registers, 3 to 1024 (default: 3)")
+    parser.add_argument(
+        "--keep",
+        metavar="PROMISES",
+        default="linear,reversible",
+        help="linear,reversible (the default), linear, reversible or none",
+    )
+    parser.add_argument("--argmax", metavar="NAME", default="", help="send the number of the largest output alone")
     parser.add_argument(
         "--attention",
         action=argparse.BooleanOptionalAction,
@@ -137,6 +153,8 @@ def execute(args: argparse.Namespace) -> None:
         start=_start(args.start, args.width),
         self_check=args.self_check,
         precision=_precision(args, outputs),
+        keep=args.keep,
+        argmax=args.argmax,
     )
     if args.output is not None:
         save(program, args.output)
@@ -195,6 +213,9 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "words": program.words,
         "width": program.width,
         "contract": program.contract,
+        "linear": program.linear,
+        "reversible": program.reversible,
+        "argmax": program.argmax or None,
         "attention": args.attention,
         "inputs": program.inputs,
         "outputs": [output.name for output in program.outputs],

@@ -98,7 +98,12 @@ def execute(args: argparse.Namespace) -> None:
             task = progress.add_task("board", total=BOARD_UPSETS)
             told = partial(_tell, progress, task)
             board = recover_board(images["self-check"], BOARD_UPSETS, args.seed, told)
-    answer: dict[str, Any] = {"ring": ring.name, "threads": args.threads, "count": args.count, "seed": args.seed}
+    answer: dict[str, Any] = {
+        "ring": ring.name,
+        "threads": next(iter(images.values())).config.threads,
+        "count": args.count,
+        "seed": args.seed,
+    }
     answer |= {"confidence": CONFIDENCE, "cores": [_core(name, done, args) for name, done in found.items()]}
     if board is not None:
         answer["board"] = board._asdict()

@@ -11,7 +11,6 @@ from rich.progress import Progress
 from skinny.answers import SEEDS, expect_bare_estimate, expect_own_parts
 from skinny.model.errors import InputError
 from skinny.model.machine.image import MachineImage
-from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision, lost_weights
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
@@ -57,10 +56,10 @@ effective), critical_path, cycles_per_inference, inferences_per_second, state_bi
 worst_errors (lut4, ff, cells, mhz), outside (parameters that no fitted design had).
 
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, assign, sums, relu,
-argmax, lanes, rom, target, core and with_scan_wrapper (lut4, ff, carry, dsp, block_ram, lut_ram, cells), utilisation,
-mhz (best, median, seeds, cap, effective), critical_path, cycles_per_inference, inferences_per_second, state_bits,
-program_words, program_bits, gate_level_cycles; folder and files with -o. Estimates too have precision (zero_weights,
-changed_weights).
+argmax, registers, pipeline (registers in memory), lanes, rom, target, core and with_scan_wrapper (lut4, ff, carry,
+dsp, block_ram, lut_ram, cells), utilisation, mhz (best, median, seeds, cap, effective), critical_path,
+cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles; folder and
+files with -o. Estimates too have precision (zero_weights, changed_weights).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -109,7 +108,7 @@ def execute(args: argparse.Namespace) -> None:
     names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
-    image = build_image(program, ring, image_options(args, *names))
+    image = device.family.build_image(program, ring, image_options(args, *names))
     precision = lost_weights(program, ring)
     tell(precision, args.strict)
     if args.estimate:

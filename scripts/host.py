@@ -107,7 +107,7 @@ def execute(args: argparse.Namespace) -> None:
 def _described(status: Status) -> dict[str, Any]:
     device = status.info
     sizes = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
-    names = (*sizes, "assign", "sums", "relu", "argmax")
+    names = (*sizes, "assign", "sums", "relu", "argmax", "registers", *["pipeline"] * device.config.deep)
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,
@@ -152,7 +152,7 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
     elif args.action == "load":
         print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
     else:
-        core = ", ".join(f"{name} {int(value)}" for name, value in answer["core"].items())
+        core = ", ".join(f"{name} {int(v) if isinstance(v, bool) else v}" for name, v in answer["core"].items())
         print(f"{answer['board']}, {answer['clock_mhz']:g} MHz, {answer['ring']}: {core}")
         held = f"holds a program with the seal {answer['seal']:08x}" if answer["seal"] else "holds no complete program"
         print(held + (", a fault was met" if answer["fault"] else "") + (", running" if answer["busy"] else ""))

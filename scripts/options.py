@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from skinny.model.errors import InputError
+from skinny.model.machine.isa import MOST_FLIPFLOPS, REGISTERS
 from skinny.model.parallel.image import ImageOptions
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
@@ -96,9 +97,23 @@ def add_strict_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_core_options(parser: argparse.ArgumentParser) -> None:
-    """The program, the ring and the threads, for all commands that make an image."""
+    """The program, the ring, the threads and the registers, for all commands that make an image."""
     add_program_options(parser, HARDWARE_RINGS)
-    parser.add_argument("--threads", metavar="T", type=int, default=4, help="inferences in flight (default: 4)")
+    parser.add_argument(
+        "--threads", metavar="T", type=int, help="inferences in flight (default: 4, with registers in memory 8)"
+    )
+    parser.add_argument(
+        "--registers",
+        choices=REGISTERS,
+        help=f"where registers are (default: in a memory if there are more than {MOST_FLIPFLOPS}; see docs/fpga.md)",
+    )
+    parser.add_argument(
+        "--pipeline",
+        metavar="P",
+        type=int,
+        help="cycles from issue to retirement with registers in memory, 6 to 11, for P - 1 threads or more "
+        "(default: 7, on ECP5 9)",
+    )
 
 
 def add_lanes_option(parser: argparse.ArgumentParser) -> None:
@@ -142,5 +157,6 @@ def add_baud_option(parser: argparse.ArgumentParser) -> None:
 
 
 def image_options(args: argparse.Namespace, *names: str) -> ImageOptions:
-    """The threads, and the other options ``names``, as :func:`~skinny.model.parallel.image.build_image` takes them."""
-    return ImageOptions(**{name: getattr(args, name) for name in ("threads", *names)})
+    """The threads, the registers, and the other options ``names``, as
+    :func:`~skinny.model.parallel.image.build_image` takes them."""
+    return ImageOptions(**{name: getattr(args, name) for name in ("threads", "registers", "pipeline", *names)})

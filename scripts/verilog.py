@@ -70,8 +70,8 @@ def execute(args: argparse.Namespace) -> None:
     cycles = latency(image)
     words = sum(map(len, image.lanes))
     if args.json:
-        answer = {"folder": args.output, "files": files, "ring": ring.name, "threads": args.threads}
+        answer = {"folder": args.output, "files": files, "ring": ring.name, "threads": image.config.threads}
         print_json(answer | {"words": words, "cycles": cycles, "precision": precision.counts})
     else:
         print(f"{args.output}: {', '.join(files)}")
-        print(f"{words:,} program words, {args.threads} threads: {cycles:,} cycles for a batch")
+        print(f"{words:,} program words, {image.config.threads} threads: {cycles:,} cycles for a batch")

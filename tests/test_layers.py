@@ -14,7 +14,12 @@ LAYERS = ("model", "hdl", "sim", "scripts")
 #: The folder of the top package, what ``import skinny`` gives.
 FRONT_DOOR = "scripts/skinny"
 #: Folders that belong to the room above them, because both import each other, or because all rooms stand on them.
-PARTS = {"model/compiler/passes": "model/compiler", "model/rings": "model", "scripts/bench": "scripts"}
+PARTS = {
+    "model/compiler/passes": "model/compiler",
+    "model/compiler/graph": "model/compiler",
+    "model/rings": "model",
+    "scripts/bench": "scripts",
+}
 
 
 class Room(NamedTuple):

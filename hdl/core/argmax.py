@@ -17,7 +17,7 @@ sender_layout = data.StructLayout({"live": 1, "emit": 1, "last": 1, "sending": 2
 
 def is_larger(word, best):
     """A value that is true when ``word`` takes the place of ``best``: of equal words the first stays."""
-    return word.as_signed() > best.as_signed()
+    return word > best
 
 
 class Argmax(wiring.Component):
@@ -82,7 +82,7 @@ class Argmax(wiring.Component):
         # The place of the largest word of the thread that comes in two cycles later, in one, now, a cycle ago; then of
         # those that wait for their turn.
         places = [Signal(reset_less=True, name=f"place{stage}") for stage in range(threads)]
-        taken = Signal(reset_less=True)
+        taken = Signal()
         turns = [*places[:3], places[3] ^ taken, *places[4:]]
         m.d.sync += [place.eq(before) for place, before in zip(places, [turns[-1], *turns[:-1]], strict=True)]
 
@@ -98,8 +98,17 @@ class Argmax(wiring.Component):
             memory.write_data.eq(Cat(word, number)),
         ]
         best_sent, decided = Signal(size, reset_less=True), Signal()
+        # The halves of the words are compared apart and joined in the next cycle: the way from the memory is long.
+        half = bits // 2
+        compared, is_first, larger, same, larger_below = (
+            Signal(reset_less=True, name=name) for name in ("compared", "is_first", "larger", "same", "larger_below")
+        )
         m.d.sync += [
-            taken.eq(compare & ((number == 0) | is_larger(word, best))),
+            compared.eq(compare),
+            is_first.eq(number == 0),
+            larger.eq(is_larger(word[half:].as_signed(), best[half:].as_signed())),
+            same.eq(word[half:] == best[half:]),
+            larger_below.eq(is_larger(word[:half], best[:half])),
             sent_number.eq(number),
             best_sent.eq(best_number),
             sent.eq(Mux(compare, 0, word)),
@@ -108,6 +117,7 @@ class Argmax(wiring.Component):
             self.word_o.last.eq(self.word.last),
             self.word_o.fault.eq(self.word.fault),
         ]
+        m.d.comb += taken.eq(compared & (is_first | larger | (same & larger_below)))
         largest = Mux(taken, sent_number, best_sent)
         m.d.comb += self.word_o.data.eq(sent | Mux(decided, largest, 0))
         return m

@@ -4,6 +4,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from skinny.hdl.parts.target import TARGETS, Target
+from skinny.model.machine.cycles import retire_delay
 from skinny.model.machine.isa import CoreConfig, Sending
 
 from .argmax import Argmax, sender_layout
@@ -27,10 +28,10 @@ class ArgmaxCopy(wiring.Component):
     Members
     -------
     live : In(1)
-        Two cycles later an instruction of a batch enters the datapath. :class:`~.control_copy.ControlCopy` vouches for
-        it; the tags that come to the datapath with it may be upset on the way, for both units alike.
+        The instruction that was issued a cycle ago belongs to a batch. :class:`~.control_copy.ControlCopy` vouches for
+        it; the tags that travel with it may be upset on the way, for both units alike.
     sender : In(sender_layout)
-        The instruction that enters the datapath; its ``live`` is not read.
+        The instruction that was issued three cycles ago; its ``live`` is not read.
     push, word : In
         What the original gets in this cycle.
     push_o, word_o : In
@@ -57,13 +58,13 @@ class ArgmaxCopy(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.argmax = copy = Argmax(self.config, self.target)
-        # As long as the datapath and a cycle more; all bits are inverted on the way.
+        # As long as an instruction takes to retire, and a cycle more; all bits are inverted on the way.
         live = Signal(2, init=0b11)
         m.d.sync += live.eq(Cat(~self.live, live[0]))
         entering = Signal(sender_layout)
         m.d.comb += [entering.eq(self.sender), entering.live.eq(~live[1])]
         way = ~entering.as_value()
-        for stage in range(self.config.threads + 2):
+        for stage in range(retire_delay(self.config) - 2):
             held = Signal(sender_layout.size, init=(1 << sender_layout.size) - 1, name=f"way{stage}")
             m.d.sync += held.eq(way)
             way = held

@@ -10,6 +10,7 @@ from .argmax import Argmax
 from .argmax_copy import ArgmaxCopy
 from .datapath import Datapath
 from .decoder import Decoder
+from .deep_datapath import DeepDatapath
 from .guard import Guard
 from .inputs import InputBuffer
 from .layout import word_layout
@@ -24,7 +25,8 @@ __all__ = ["Core"]
 class Core(Machine):
     """Runs one program on vector after vector, ``threads`` of them at a time.
 
-    Latency: instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later;
+    Latency: instruction ``p`` of thread ``t`` is issued in cycle ``t0 + p·T + t`` and retires ``T + 4`` cycles later,
+    with registers in memory ``pipeline`` cycles later;
     ``skinny.model.machine.cycles`` is the normative timing. Throughput: one instruction in every cycle; batches follow
     each other without a gap when inputs are there and results are taken.
 
@@ -92,14 +94,19 @@ class Core(Machine):
 
     def elaborate(self, platform):
         # Words are fetched in stages f0 (address), f1 (block RAM), f2 (its output register). There inputs and weights
-        # are addressed; at f3, when they are read, the word is decoded and the datapath takes over.
+        # are addressed; at f3, when they are read, the word is decoded and the datapath takes over. With registers in
+        # memory the datapath takes over at f2, because it addresses the registers then.
         m = Module()
         config = self.config
         m.submodules.store = store = Store(config, self.image, self.rom, self.target)
         m.submodules.sequencer = sequencer = Sequencer(config)
-        m.submodules.decoder = decoder = Decoder(config)
+        if not config.deep:
+            m.submodules.decoder = decoder = Decoder(config)
         m.submodules.inputs = inputs = InputBuffer(config, self.target, self.lane)
-        m.submodules.datapath = datapath = Datapath(config, self.target, self.lane)
+        if config.deep:
+            m.submodules.datapath = datapath = DeepDatapath(config, self.target)
+        else:
+            m.submodules.datapath = datapath = Datapath(config, self.target, self.lane)
         m.submodules.results = results = ResultFIFO(config, self.target)
         connect(m, flipped(self.i), inputs.i)
         connect(m, results.o, flipped(self.o))
@@ -120,19 +127,30 @@ class Core(Machine):
         m.d.comb += [
             store.pc.eq(sequencer.tag.pc),
             store.k.eq(store.word.k),
-            decoder.word.eq(f3_word),
+            *([] if config.deep else [decoder.word.eq(f3_word)]),
             inputs.last_input.eq(store.last_input),
             inputs.begin.eq(sequencer.start),
             inputs.bank.eq(f2_tag.bank),
             inputs.thread.eq(f2_tag.thread),
             inputs.u.eq(store.word.u),
             inputs.release.eq(f2_done),
-            datapath.tag.eq(f3_tag),
-            datapath.control.eq(decoder.control),
-            datapath.x.eq(inputs.x),
-            datapath.weight.eq(store.weight),
-            datapath.start.eq(store.start),
         ]
+        if config.deep:
+            # The parity of the thread is made in f1, where the guard compares the tag.
+            parity = Signal(reset_less=True)
+            m.d.sync += parity.eq(f1_tag.thread.xor())
+            m.d.comb += [
+                datapath.tag.eq(f2_tag),
+                datapath.word.eq(store.word),
+                datapath.parity.eq(parity),
+                inputs.x_clear.eq(datapath.x_clear),
+                store.weight_clear.eq(datapath.weight_clear),
+            ]
+        else:
+            m.d.comb += [datapath.tag.eq(f3_tag), datapath.control.eq(decoder.control)]
+        m.d.comb += [datapath.x.eq(inputs.x), datapath.weight.eq(store.weight)]
+        if not config.deep:
+            m.d.comb += datapath.start.eq(store.start)
         if config.argmax:
             m.submodules.argmax = argmax = Argmax(config, self.target)
             m.d.comb += [
@@ -159,11 +177,12 @@ class Core(Machine):
             m.submodules.guard = guard = Guard(config, self.image, self.rom)
             if config.argmax:
                 m.submodules.argmax_copy = copy = ArgmaxCopy(config, self.target)
+                control = datapath.decoded if config.deep else decoder.control
                 m.d.comb += [
                     copy.live.eq(f1_tag.live),
-                    copy.sender.emit.eq(decoder.control.emit),
-                    copy.sender.last.eq(decoder.control.last),
-                    copy.sender.sending.eq(decoder.control.route),
+                    copy.sender.emit.eq(control.emit),
+                    copy.sender.last.eq(control.neg if config.deep else control.last),
+                    copy.sender.sending.eq(control.route),
                     copy.push.eq(datapath.push),
                     copy.word.eq(datapath.result),
                     copy.push_o.eq(argmax.push_o),
@@ -223,7 +242,7 @@ class Core(Machine):
 
         with m.If(cleared):
             m.d.sync += self.fault.eq(0)
-        with m.Elif((self.retire.valid & self.retire.fault) | mismatch):
+        with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
         if not self.rom:
             m.d.comb += [

@@ -8,7 +8,7 @@ from skinny.model.rings import FixedPoint
 
 from .layout import word_layout
 
-__all__ = ["Decoder", "control_layout"]
+__all__ = ["Decoder", "control_layout", "past_end"]
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
@@ -78,7 +78,7 @@ class Decoder(wiring.Component):
         takes_input = (word.op == Op.APPLY_X) | (word.op == Op.ATTEND)
         takes_weight = (word.op == Op.APPLY_W) | attend
         same = word.dst == word.src
-        past = _past(word.dst, config.width)
+        past = past_end(word.dst, config.width)
         # An assign does not add the old value to the product, nor does a sum of registers that starts afresh.
         afresh = attend
         if config.assign:
@@ -94,9 +94,9 @@ class Decoder(wiring.Component):
             ~known
             | (apply & same)
             | ((apply | control.emit) & past)
-            | (apply & _past(word.src, config.width))
-            | (takes_input & _past(word.u, config.inputs))
-            | (takes_weight & _past(word.k, config.weights))
+            | (apply & past_end(word.src, config.width))
+            | (takes_input & past_end(word.u, config.inputs))
+            | (takes_weight & past_end(word.k, config.weights))
         )
 
         # A fixed-point format of numbers below one has minus one instead.
@@ -128,6 +128,6 @@ class Decoder(wiring.Component):
         return m
 
 
-def _past(index, count: int):
+def past_end(index, count: int):
     """A value that is true when ``index`` is past the end of ``count`` entries; constant when that cannot be."""
     return index >= count if count < 1 << len(index) else 0

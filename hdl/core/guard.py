@@ -14,6 +14,7 @@ from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, index_bits
 
 from .control_copy import ControlCopy
 from .layout import load_layout, word_layout
+from .register_memory import operand_latency
 from .sequencer import tag_layout
 from .settings_parity import SettingsParity
 
@@ -46,7 +47,8 @@ class Guard(wiring.Component):
     word_parity : In(1)
         The parity of that word when it was written, one cycle before the word.
     x, x_parity, weight, weight_parity : In
-        The operands, one cycle after their instruction is decoded, and their parity when they were written.
+        The operands, one cycle after ``word_tag``, and their parity when they were written; with registers in memory
+        when they are read (:func:`~.register_memory.operand_latency`).
     echo, numbering : In(1)
         The mismatches of the datapath and of the result FIFO.
     argmax : In(1)
@@ -76,7 +78,7 @@ class Guard(wiring.Component):
                 "done": In(1),
                 "write": In(1),
                 "item": In(load_layout(config)),
-                "start": In(data.ArrayLayout(config.bits, config.width)),
+                "start": In(data.ArrayLayout(config.bits, config.starts)),
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
@@ -103,8 +105,12 @@ class Guard(wiring.Component):
         m.submodules.control = self._control
         self._connect(m, self._control, "accept last ready room hold pointers tag done last_word last_input")
         word_parity = Signal(reset_less=True)
-        valid = Signal()
-        m.d.sync += [word_parity.eq(self.word_parity), valid.eq(self.word_tag.valid)]
+        m.d.sync += word_parity.eq(self.word_parity)
+        valid = self.word_tag.valid
+        for cycle in range(operand_latency(self.config) - 1 if self.config.deep else 1):
+            held = Signal(name=f"valid{cycle or ''}")
+            m.d.sync += held.eq(valid)
+            valid = held
         found = [
             self._control.mismatch,
             self.word_tag.live & (self.word.as_value().xor() ^ word_parity),

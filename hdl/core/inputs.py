@@ -3,11 +3,13 @@
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from skinny.hdl.parts.cleared import ClearedRAM
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.isa import CoreConfig, index_bits
 from skinny.model.parallel.segments import Lane
 
 from .layout import input_layout
+from .register_memory import operand_latency
 
 __all__ = ["InputBuffer"]
 
@@ -43,6 +45,9 @@ class InputBuffer(wiring.Component):
         The bank, the thread and the number of the input that is read.
     x : Out(bits)
         The input that is read, two cycles later (block RAM and its output register).
+    x_clear : In(1)
+        Only with registers in memory: in the next cycle ``x`` is zero. There an input is read
+        :func:`~.register_memory.operand_latency` cycles later.
     x_parity : Out(1)
         The parity of that input when it came in; for a core with the guard.
     release : In(1)
@@ -78,6 +83,7 @@ class InputBuffer(wiring.Component):
                 "u": In(index_bits(config.inputs)),
                 "x": Out(config.bits),
                 "x_parity": Out(1),
+                **({"x_clear": In(1)} if config.deep else {}),
                 "release": In(1),
                 "pointers": Out(index_bits(config.inputs) + vector_bits + 4),
             }
@@ -122,14 +128,19 @@ class InputBuffer(wiring.Component):
         ]
         if self.memory:
             words = 1 << (1 + vector_bits + len(self.u))
-            m.submodules.memory = memory = self.target.memory(config.bits + config.guard, words, [])
+            if config.deep:
+                memory = ClearedRAM(config.bits + config.guard, words, operand_latency(config), [], self.target)
+                controls = [memory.clear.eq(self.x_clear)]
+            else:
+                memory = self.target.memory(config.bits + config.guard, words, [])
+                controls = [memory.fetch.eq(1), memory.take.eq(1)]
+            m.submodules.memory = memory
             reader = self.thread
             if lane.spread > 1:
                 reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
             m.d.comb += [
                 memory.addr.eq(Cat(self.u, reader[:vector_bits], self.bank)),
-                memory.fetch.eq(1),
-                memory.take.eq(1),
+                *controls,
                 Cat(self.x, self.x_parity).eq(memory.data),
                 memory.write.eq(accept),
                 memory.write_addr.eq(Cat(u, thread, filled[0])),

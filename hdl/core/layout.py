@@ -53,9 +53,11 @@ class RetireSignature(Signature):
     op : Out(3)
         The operation (:class:`Op`). The multiplier was at work for operations 1 to 5.
     dst : Out
-        Field ``dst`` of the word; the width (one past the last register) for the accumulator ``S``.
+        Field ``dst`` of the word; the width (one past the last register) for the accumulator ``S``; with registers in
+        memory, the field, in which 1 stands for ``S``.
     value : Out
-        The word that is written or, for ``EMIT``, sent. Zero for ``CHECK`` and for malformed words.
+        The word that is written or, for ``EMIT``, sent. Zero for malformed words and, unless it names a register,
+        for ``CHECK``.
     fault : Out(1)
         The word is malformed, or a check failed; nothing was written.
     """
@@ -67,7 +69,7 @@ class RetireSignature(Signature):
                 "thread": Out(index_bits(config.threads)),
                 "pc": Out(index_bits(config.depth)),
                 "op": Out(index_bits(len(Op))),
-                "dst": Out(index_bits(config.width + 1)),
+                "dst": Out(index_bits(config.width + (not config.deep))),
                 "value": Out(config.bits),
                 "fault": Out(1),
             }

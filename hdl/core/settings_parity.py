@@ -40,7 +40,7 @@ class SettingsParity(wiring.Component):
             {
                 "write": In(1),
                 "item": In(load_layout(config)),
-                "start": In(data.ArrayLayout(config.bits, config.width)),
+                "start": In(data.ArrayLayout(config.bits, config.starts)),
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
@@ -51,11 +51,11 @@ class SettingsParity(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         image = self.image
-        start = image.start.tolist() if image else [0] * self.config.width
+        start = image.start.tolist() if image else [0] * self.config.starts
         settings = image.settings if image else dict.fromkeys(Setting, 0)
         values = {Setting.LAST_WORD: self.last_word, Setting.LAST_INPUT: self.last_input, Setting.BATCHES: self.batches}
         mismatches = []
-        registers, others = index_bits(self.config.width), index_bits(len(Setting))
+        registers, others = index_bits(self.config.starts), index_bits(len(Setting))
         for space, bits, address, value, init in (
             *((Space.START, registers, register, self.start[register], word) for register, word in enumerate(start)),
             *((Space.SETTINGS, others, setting, value, settings[setting]) for setting, value in values.items()),

@@ -3,11 +3,13 @@
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from skinny.hdl.parts.cleared import ClearedRAM
 from skinny.hdl.parts.target import TARGETS, Target
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Setting, Space, index_bits
 
 from .layout import load_layout, word_layout
+from .register_memory import operand_latency
 
 __all__ = ["Store"]
 
@@ -37,6 +39,9 @@ class Store(wiring.Component):
         The address of a program word, and the word two cycles later.
     k, weight : In, Out
         The number of a weight, and the weight two cycles later.
+    weight_clear : In(1)
+        Only with registers in memory: in the next cycle ``weight`` is zero. There weights follow their addresses by
+        :func:`~.register_memory.operand_latency` cycles.
     word_parity, weight_parity : Out(1)
         The parity that word and weight had when they were written; for a core with the guard.
     start : Out(array of width words)
@@ -60,7 +65,8 @@ class Store(wiring.Component):
                 "k": In(index_bits(config.weights)),
                 "weight": Out(config.bits),
                 "weight_parity": Out(1),
-                "start": Out(data.ArrayLayout(config.bits, config.width)),
+                **({"weight_clear": In(1)} if config.deep else {}),
+                "start": Out(data.ArrayLayout(config.bits, config.starts)),
                 "last_word": Out(index_bits(config.depth)),
                 "last_input": Out(index_bits(config.inputs)),
                 "batches": Out(index_bits(MOST_BATCHES + 1)),
@@ -77,13 +83,14 @@ class Store(wiring.Component):
             contents = getattr(image, {"program": "words"}.get(name, name)).tolist() if image else []
             if config.guard:
                 contents = [word | (word.bit_count() & 1) << bits for word in contents]
-            m.submodules[name] = memory = self.target.memory(bits + config.guard, depth, contents)
-            m.d.comb += [
-                memory.addr.eq(address),
-                memory.fetch.eq(1),
-                memory.take.eq(1),
-                Cat(value, parity).eq(memory.data),
-            ]
+            if config.deep and space == Space.WEIGHTS:
+                memory = ClearedRAM(bits + config.guard, depth, operand_latency(config), contents, self.target)
+                controls = [memory.clear.eq(self.weight_clear)]
+            else:
+                memory = self.target.memory(bits + config.guard, depth, contents)
+                controls = [memory.fetch.eq(1), memory.take.eq(1)]
+            m.submodules[name] = memory
+            m.d.comb += [memory.addr.eq(address), *controls, Cat(value, parity).eq(memory.data)]
             if not self.rom:
                 m.d.comb += [
                     memory.write.eq(self.write & (self.item.space == space)),
@@ -92,10 +99,10 @@ class Store(wiring.Component):
                 ]
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)
-        start = image.start.tolist() if image else [0] * config.width
-        registers, others = index_bits(config.width), index_bits(len(Setting))
+        start = image.start.tolist() if image else [0] * config.starts
+        registers, others = index_bits(config.starts), index_bits(len(Setting))
         for space, bits, address, value, init in (
-            *((Space.START, registers, n, self.start[n], start[n]) for n in range(config.width)),
+            *((Space.START, registers, n, self.start[n], start[n]) for n in range(config.starts)),
             (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
             (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
             (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),

@@ -93,6 +93,8 @@ def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
 def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
     """Everything that one must know to drive the core, ready for JSON."""
     config = image.config
+    hidden = ("ring",) if config.deep else ("ring", "pipeline")
+    names = [field.name for field in dataclasses.fields(config) if field.name not in hidden]
     offsets = [0, *itertools.accumulate(config.fields.values())]
     ports = [{"name": name, "direction": "input", "bits": 1} for name in ("clk", "rst")]
     ports += [
@@ -102,7 +104,7 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
     sizes = {
         Space.PROGRAM: (config.depth, config.word_bits),
         Space.WEIGHTS: (config.weights, config.bits),
-        Space.START: (config.width, config.bits),
+        Space.START: (config.starts, config.bits),
         Space.SETTINGS: (len(Setting), config.load_bits),
     }
     described = {
@@ -110,13 +112,14 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
         "rom": pins.core.rom,
         "ring": {"name": config.ring.name, "word_bits": config.bits},
         "parameters": {
-            **{field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "ring"},
+            **{name: getattr(config, name) for name in names},
             **({"cores": len(image.lanes)} if len(image.lanes) > 1 else {}),
         },
         "ports": ports,
         "memory_map": [
             {"space": int(space), "name": space.name.lower(), "words": words, "bits": bits}
             for space, (words, bits) in sizes.items()
+            if words
         ],
         "settings": {setting.name.lower(): int(setting) for setting in Setting},
         "encoding": {
@@ -209,7 +212,7 @@ def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> 
     vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
     outputs = config.pack(image.golden(elements))
     if image.self_check:  # a status word follows
-        outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].start[0])])
+        outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].status, np.uint64)])
     sizes = batch_sizes(len(vectors), image.batch)
     when = image.timetable(sizes)
     inputs, expected = [], []
@@ -236,7 +239,7 @@ def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> 
             for number, lane in enumerate(image.lanes)
         },
         "weights.hex": _hex(image.lanes[0].weights.tolist(), config.bits),
-        "start.hex": _hex(image.lanes[0].start.tolist(), config.bits),
+        **({"start.hex": _hex(image.lanes[0].start.tolist(), config.bits)} if config.starts else {}),
         "inputs.hex": _hex(inputs, config.bits + 1),
         "expected.hex": _hex(expected, config.bits + 2),
         "listing.txt": image.listing(),

@@ -43,6 +43,8 @@ class Arithmetic(wiring.Component):
     stages : int
     multiplier : type of Multiplier
         The component that multiplies, except for ``Boolean``.
+    late : bool
+        ``acc`` comes ``acc_delay`` cycles after the factors, just when it is added, so that no register holds it.
 
     Members
     -------
@@ -58,7 +60,9 @@ class Arithmetic(wiring.Component):
         The ring has no hardware, or the number of stages is negative.
     """
 
-    def __init__(self, ring: Ring, bits: int, stages: int, multiplier: type[Multiplier] = Multiplier):
+    def __init__(
+        self, ring: Ring, bits: int, stages: int, multiplier: type[Multiplier] = Multiplier, *, late: bool = False
+    ):
         if not isinstance(ring, Modular | FixedPoint | PrimeField | Boolean):
             raise ValueError(f"the ring must be one with hardware, not {ring!r}")
         if stages < 0:
@@ -67,27 +71,36 @@ class Arithmetic(wiring.Component):
         self.bits = bits
         self.stages = stages
         self.multiplier = multiplier
+        # A ring is a multiplication and steps from wires to wires, those before ``acc`` is needed and those after.
+        self._before: list[Callable[..., Wires]]
+        self._after: list[Callable[..., Wires]]
+        match ring:
+            case Modular() | FixedPoint():
+                self._before, self._after = [self._negate_binary], [self._add_binary]
+            case PrimeField(p) if p & (p + 1) == 0:
+                self._before, self._after = [self._negate_mersenne], [self._add_mersenne, self._fold_mersenne]
+            case PrimeField():
+                self._before = [self._estimate, self._remainder, self._negate_prime]
+                self._after = [self._add_prime]
+            case Boolean():
+                self._before, self._after = [], [self._add_boolean]
+        #: The number of registers that follow the operands, the product, and each step.
+        self._registers = registers_after(2 + len(self._before) + len(self._after), stages)
+        self.late = late
+        self.acc_delay = sum(self._registers[: 2 + len(self._before)]) if late else 0
         super().__init__({"a": In(bits), "b": In(bits), "acc": In(bits), "neg": In(1), "o": Out(bits)})
 
     def elaborate(self, platform):
-        # A ring is a multiplication and a list of steps from wires to wires; the registers go between them.
         m = Module()
-        steps: list[Callable[..., Wires]]
-        match self.ring:
-            case Modular() | FixedPoint():
-                steps = [self._negate_binary, self._add_binary]
-            case PrimeField(p) if p & (p + 1) == 0:
-                steps = [self._negate_mersenne, self._add_mersenne, self._fold_mersenne]
-            case PrimeField():
-                steps = [self._estimate, self._remainder, self._negate_prime, self._add_prime]
-            case Boolean():
-                steps = [self._add_boolean]
-        operands, product, *later = registers_after(2 + len(steps), self.stages)
-        wires = _held(m, {"acc": self.acc, "neg": self.neg}, "m0", operands)
+        operands, product, *later = self._registers
+        early = {} if self.late else {"acc": self.acc}
+        wires = _held(m, {**early, "neg": self.neg}, "m0", operands)
         wires = _held(m, wires, "m1", product)
         wires["product"] = self._multiply(m, operands, product)
-        for number, (step, registers) in enumerate(zip(steps, later, strict=True), start=2):
-            wires = _held(m, step(**wires), f"m{number}", registers)
+        for number, (step, registers) in enumerate(zip(self._before + self._after, later, strict=True)):
+            if self.late and number == len(self._before):
+                wires["acc"] = self.acc
+            wires = _held(m, step(**wires), f"m{number + 2}", registers)
         m.d.comb += self.o.eq(wires["o"])
         return m
 
@@ -101,15 +114,16 @@ class Arithmetic(wiring.Component):
         return multiplier.product
 
     # Modular and fixed point. Rounding half up adds the highest bit that is cut off; that bit and the one of the two's
-    # complement enter the adder as its carry: acc - (p + r) = acc + ~p + 1 - r.
+    # complement enter the adder as its carry: acc - (p + r) = acc + ~p + 1 - r. In all rings the steps before the
+    # adder hand on ``acc`` when it is not late.
 
-    def _negate_binary(self, product: Value, acc: Value, neg: Value) -> Wires:
+    def _negate_binary(self, product: Value, neg: Value, **acc: Value) -> Wires:
         frac = self.ring.frac if isinstance(self.ring, FixedPoint) else 0
         half = product[frac - 1] if frac else Const(0, 1)
         return {
             "addend": product[frac : frac + self.bits] ^ neg.replicate(self.bits),
             "carry": half ^ neg,
-            "acc": acc,
+            **acc,
         }
 
     def _add_binary(self, addend: Value, carry: Value, acc: Value) -> Wires:
@@ -119,9 +133,9 @@ class Arithmetic(wiring.Component):
     # Mersenne primes 2^k - 1: high and low half of the product are added, -x is the complement of x, and a carry
     # comes round again as one.
 
-    def _negate_mersenne(self, product: Value, acc: Value, neg: Value) -> Wires:
+    def _negate_mersenne(self, product: Value, neg: Value, **acc: Value) -> Wires:
         flip = neg.replicate(self.bits)
-        return {"low": product[: self.bits] ^ flip, "high": product[self.bits :] ^ flip, "acc": acc}
+        return {"low": product[: self.bits] ^ flip, "high": product[self.bits :] ^ flip, **acc}
 
     def _add_mersenne(self, low: Value, high: Value, acc: Value) -> Wires:
         return {"total": low + high + acc}
@@ -135,19 +149,19 @@ class Arithmetic(wiring.Component):
     # Other primes, k bits: Barrett's reduction. With mu = floor(4^k / p) the quotient (P·mu) >> 2k is right or one too
     # small, so the remainder is below 2p.
 
-    def _estimate(self, product: Value, acc: Value, neg: Value) -> Wires:
+    def _estimate(self, product: Value, neg: Value, **acc: Value) -> Wires:
         k = self.ring.p.bit_length()
         quotient = (product * ((1 << 2 * k) // self.ring.p))[2 * k :]
-        return {"product": product, "quotient": quotient, "acc": acc, "neg": neg}
+        return {"product": product, "quotient": quotient, **acc, "neg": neg}
 
-    def _remainder(self, product: Value, quotient: Value, acc: Value, neg: Value) -> Wires:
+    def _remainder(self, product: Value, quotient: Value, neg: Value, **acc: Value) -> Wires:
         k = self.ring.p.bit_length()
-        return {"rest": (product - quotient * self.ring.p)[: k + 1], "acc": acc, "neg": neg}
+        return {"rest": (product - quotient * self.ring.p)[: k + 1], **acc, "neg": neg}
 
-    def _negate_prime(self, rest: Value, acc: Value, neg: Value) -> Wires:
+    def _negate_prime(self, rest: Value, neg: Value, **acc: Value) -> Wires:
         # The addend is 0 … p: also p, for minus zero, is reduced after the addition.
         rest = self._reduced(rest)
-        return {"addend": Mux(neg, self.ring.p - rest, rest)[: self.ring.p.bit_length()], "acc": acc}
+        return {"addend": Mux(neg, self.ring.p - rest, rest)[: self.ring.p.bit_length()], **acc}
 
     def _add_prime(self, addend: Value, acc: Value) -> Wires:
         return {"o": self._reduced(acc + addend)[: self.bits]}

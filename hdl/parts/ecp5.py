@@ -18,8 +18,8 @@ ROWS = 1024
 
 
 class ECP5BlockRAM(BlockRAM):
-    """A memory of ``DP16KD`` blocks side by side; port A writes, port B reads through its output register. A memory
-    that is deeper than one block is inferred."""
+    """A memory of ``DP16KD`` blocks side by side; port A writes, port B reads, through its output register if it is to
+    have one. A memory that is deeper than one block is inferred."""
 
     def elaborate(self, platform):
         width = next((width for width, words in SHAPES.items() if self.depth <= words), None)
@@ -58,7 +58,7 @@ class ECP5BlockRAM(BlockRAM):
             p_DATA_WIDTH_A=width,
             p_DATA_WIDTH_B=width,
             p_REGMODE_A="NOREG",
-            p_REGMODE_B="OUTREG",
+            p_REGMODE_B="OUTREG" if self.registered else "NOREG",
             p_WRITEMODE_A="NORMAL",
             p_WRITEMODE_B="NORMAL",
             p_RESETMODE="SYNC",

@@ -1,7 +1,7 @@
 // Models of the two ECP5 cells that hdl/ecp5.py instantiates, for simulation only: synthesis knows the cells itself.
 // They know the modes that are used there; another one is an unknown module when the design is elaborated.
 
-// Two-port memory of 18 kbit: port A writes, port B reads through its output register. What is read in the cycle in which
+// Two-port memory of 18 kbit: port A writes, port B reads, with or without its output register. What is read in the cycle in which
 // it is written is undefined; here it is wrong, so that a simulation notices whoever uses it.
 module DP16KD #(
     parameter DATA_WIDTH_A = 18, DATA_WIDTH_B = 18,
@@ -30,7 +30,7 @@ module DP16KD #(
     input CLKA, CEA, WEA, OCEA, RSTA, CSA2, CSA1, CSA0,
     input CLKB, CEB, WEB, OCEB, RSTB, CSB2, CSB1, CSB0
 );
-  if (DATA_WIDTH_A != DATA_WIDTH_B || REGMODE_B != "OUTREG" || WRITEMODE_A != "NORMAL")
+  if (DATA_WIDTH_A != DATA_WIDTH_B || (REGMODE_B != "OUTREG" && REGMODE_B != "NOREG") || WRITEMODE_A != "NORMAL")
     DP16KD_mode_without_model refused ();
 
   localparam WIDTH = DATA_WIDTH_B;
@@ -73,7 +73,8 @@ module DP16KD #(
     if (RSTB) out <= 0;
     else if (OCEB) out <= fetched;
   end
-  assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0} = out;
+  assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0} =
+      REGMODE_B == "OUTREG" ? out : fetched;
 endmodule
 
 // Multiplier of 18 by 18 bits, signed or not, with or without registers for its operands and its product.

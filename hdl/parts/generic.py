@@ -12,7 +12,8 @@ __all__ = ["BlockRAM", "Multiplier"]
 class BlockRAM(wiring.Component):
     """A memory of ``depth`` words of ``bits`` bits; one port reads, the other one writes.
 
-    Latency: a word is at ``data`` two cycles after its address, one for the block RAM and one for its output register.
+    Latency: a word is at ``data`` two cycles after its address, one for the block RAM and one for its output register;
+    one cycle without that register.
     Throughput: one word a cycle. No back-pressure. What is written can be read from the next cycle on; **what is read
     in the cycle in which it is written is undefined**, so whoever uses the memory makes sure that it never matters
     (``tests/hdl/core/test_collisions.py`` proves it for the core).
@@ -22,6 +23,8 @@ class BlockRAM(wiring.Component):
     bits, depth : int
     init : list of int
         The initial contents; the rest is zero.
+    registered : bool
+        There is an output register.
 
     Members
     -------
@@ -30,17 +33,19 @@ class BlockRAM(wiring.Component):
     fetch : In(1)
         The word at ``addr`` is read; otherwise what was read stays.
     take : In(1)
-        What was read goes to ``data``; otherwise ``data`` stays. Only together with ``fetch``.
+        What was read goes to ``data``; otherwise ``data`` stays. Only together with ``fetch``. Without an output
+        register it means nothing.
     data : Out(bits)
         The word that was read.
     write, write_addr, write_data : In
         ``write_data`` is written at ``write_addr``.
     """
 
-    def __init__(self, bits: int, depth: int, init: list[int]):
+    def __init__(self, bits: int, depth: int, init: list[int], *, registered: bool = True):
         self.bits = bits
         self.depth = depth
         self.init = init
+        self.registered = registered
         address = index_bits(depth)
         super().__init__(
             {
@@ -65,13 +70,14 @@ class BlockRAM(wiring.Component):
         m.d.comb += [
             read.addr.eq(self.addr),
             read.en.eq(self.fetch),
-            self.data.eq(data),
+            self.data.eq(data if self.registered else read.data),
             write.addr.eq(self.write_addr),
             write.data.eq(self.write_data),
             write.en.eq(self.write),
         ]
-        with m.If(self.take):
-            m.d.sync += data.eq(read.data)
+        if self.registered:
+            with m.If(self.take):
+                m.d.sync += data.eq(read.data)
         return m
 
 

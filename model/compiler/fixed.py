@@ -30,7 +30,7 @@ from .passes.rescale import exponent
 from .polynomial import Polynomial, Table
 from .refuse import RefusalError, refuse
 
-__all__ = ["Fixed", "Scaling", "Tried", "fit"]
+__all__ = ["Fixed", "Scaling", "Tried", "fit", "longest"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
@@ -182,8 +182,8 @@ def _fit(
     limits = None
     if precision.error is not None:
         limits = {name: float(precision.error - error) for name, error in spent.items()}
-    longest = {name: _longest(found, table.inputs) for name, found in options.items()}
-    judge = Judge(options, Task(precision.bits, fracs, limits, units, longest), proof)
+    most = {name: longest(found, table.inputs) for name, found in options.items()}
+    judge = Judge(options, Task(precision.bits, fracs, limits, units, most), proof)
     for name, found in options.items():
         rough = [option for option in judge.precise(name) if option.draft.history[-1][0] != "search"]
         found.extend(_polished(rough[:POLISHED], goal))
@@ -202,7 +202,7 @@ def _fit(
     )
 
 
-def _longest(options: Sequence[Option], inputs: int) -> int:
+def longest(options: Sequence[Option], inputs: int) -> int:
     """The cycles that a precise program may take: a quarter more than the shortest, with one input one more."""
     shortest = min(option.code.cycles for option in options)
     return shortest + (max(1, shortest // 4) if inputs > 1 else 1)

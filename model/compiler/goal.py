@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from skinny.model.errors import InputError
+
 from .contracts import Contract, Promise
 
-__all__ = ["PASSES", "Ends", "Goal", "Precision"]
+__all__ = ["PASSES", "PURE", "Ends", "Goal", "Precision", "parse_keep"]
 
 #: The passes, each of which can be switched off by name. All are files in ``passes/`` but two, which are decisions of
 #: the shaper: contracts (blocks may leave dirt that their counterparts remove) and telescope (sums of products step
@@ -28,8 +30,21 @@ PASSES = (
     "schedule",
     "search",
 )
+#: What a program may promise of its registers: for fixed inputs they are multiplied by a matrix, which can be undone.
+#: A program that keeps both promises is pure.
+PURE = frozenset(("linear", "reversible"))
 #: The least and the greatest value of an input or a form.
 Ends = tuple[Fraction, Fraction]
+
+
+def parse_keep(text: str) -> frozenset[str]:
+    """The promises in a text like ``linear,reversible``; ``none`` are none of them."""
+    promises = frozenset(str(text).split(","))
+    if promises == {"none"}:
+        return frozenset()
+    if not promises <= PURE:
+        raise InputError(f"keep must be linear,reversible or one of linear, reversible, none; not {text!r}")
+    return promises
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,11 @@ class Goal:
     @property
     def clean(self) -> bool:
         return self.contract == "clean"
+
+    @property
+    def allows_graph(self) -> bool:
+        """Whether a program that holds parts of the formula in registers would do."""
+        return self.clean and self.attention and self.start == self.code_start
 
     @property
     def block_contract(self) -> Contract:

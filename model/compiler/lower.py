@@ -19,12 +19,12 @@ from skinny.model.program.program import Columns, Output, Program
 from .code import Code, Scalar, is_simple, joined
 from .polynomial import Coefficient, Table
 
-__all__ = ["lower"]
+__all__ = ["Tables", "lower"]
 
 
 def lower(codes: Mapping[str, Code], table: Table, contract: str, given: frozenset[Fraction]) -> Program:
     """The program of ``codes``, by output. ``given`` are the constants of the formula; all others count as derived."""
-    tables = _Tables(table)
+    tables = Tables(table)
     columns: list[Columns] = []
     outputs: list[Output] = []
     reached = 0
@@ -45,7 +45,7 @@ def lower(codes: Mapping[str, Code], table: Table, contract: str, given: frozens
         width=len(start),
         inputs=tuple(table.names[: table.inputs]),
         weights=tuple(tables.values()),
-        derived=tuple(name is None and abs(value) not in given for name, value in tables.weights),
+        derived=tables.derived(given),
         forms=tuple(tables.forms),
         code=joined(columns),
         outputs=tuple(outputs),
@@ -72,7 +72,7 @@ def _with_forms(columns: Columns, forms: np.typing.NDArray[np.int32], further: M
     return out
 
 
-class _Tables:
+class Tables:
     """The weights and forms of a program, numbered in order of first use. A weight is a constant ``(None, value)``, or
     a named weight times a factor, ``(number of the atom, factor)``."""
 
@@ -114,6 +114,10 @@ class _Tables:
             factor if atom is None else factor * self.table.weights[atom - self.table.inputs].value
             for atom, factor in self.weights
         ]
+
+    def derived(self, given: frozenset[Fraction]) -> tuple[bool, ...]:
+        """For each weight whether it is neither named nor a constant of the formula, which are ``given``."""
+        return tuple(atom is None and abs(value) not in given for atom, value in self.weights)
 
     def named(self) -> list[NamedWeight]:
         """The named weights with the words that come from them; one that the program does not use has none."""

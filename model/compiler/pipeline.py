@@ -6,25 +6,30 @@ contracts, association and telescoping decide the cheapest words of each. Clean 
 (univariate) and as a ladder of partial sums, programs in place as a chain of single variables. The shapes that promise
 to be short are emitted and carried through the passes over code while they are small; the shortest in cycles wins and
 is proven.
+
+Where there are more than three registers, or where a program need not keep all promises, :mod:`.graph` holds parts of
+the formula in registers instead, and the shorter program wins.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from skinny.model.errors import CheckError, InputError
-from skinny.model.formula.formula import Facts, Formula, Operations, facts, operations, postorder
+from skinny.model.formula.formula import Facts, Formula, Operations, facts, formula_text, operations, postorder
 from skinny.model.limits import check, current, watched
 from skinny.model.program.modular import PRIME
-from skinny.model.program.program import Program
+from skinny.model.program.program import MOST_WIDTH, Program
 
+from .candidates import candidates
 from .drafts import Draft, History, drafts_of
 from .fixed import Tried, fit
-from .goal import PASSES, Goal, Precision
+from .goal import PASSES, PURE, Goal, Precision
+from .graph.shortest import shortest
 from .lower import lower
 from .normalise import normalise
 from .polynomial import Table
@@ -33,10 +38,13 @@ from .prove import WrongOutputError, prove
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
 
-__all__ = ["PASSES", "Compilation", "Precision", "compile_formula"]
+__all__ = ["PASSES", "PURE", "Compilation", "Precision", "compile_formula"]
 
-#: Registers a compiled program uses at most.
-WIDEST = 16
+#: Registers that the blocks of a formula use at most; a graph of values uses any number.
+WIDEST_BLOCKS = 16
+#: Blocks are not tried when a graph of values takes more cycles than this, or when blocks on three registers promise to
+#: take so many times its cycles: more registers never save that much, but take long to plan for.
+MOST_FOR_BLOCKS, HOPELESS = 500, 3
 
 
 @dataclass(frozen=True)
@@ -67,12 +75,13 @@ def compile_formula(
     without: Collection[str] = (),
     start: tuple[int, ...] | None = None,
     precision: Precision | None = None,
+    keep: Set[str] = PURE,
 ) -> Compilation:
-    """Compile ``outputs`` to one program; several outputs are sent one after the other, each from a restart. The
+    """Compile ``outputs`` to one program that keeps the promises ``keep``; outputs are sent one after the other. The
     program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
     formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused."""
-    if not 3 <= width <= WIDEST:
-        raise InputError(f"the width must be 3 to {WIDEST}, not {width}")
+    if not 3 <= width <= MOST_WIDTH:
+        raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
     if unknown:
         raise InputError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")
@@ -80,10 +89,85 @@ def compile_formula(
     goal = Goal(contract, width, attention, frozenset(without), start or default)
     if goal.clean and goal.start[1] != 1:
         raise InputError(f"register 1 must start as 1, not {goal.start[1]}")
+    _refuse_contradictions(outputs, goal, keep, precision)
     began = time.perf_counter()
     with watched("compiling"):
-        compiled = _compile(outputs, goal) if precision is None else _compile_fixed(outputs, goal, precision)
+        if precision is not None:
+            compiled = _compile_fixed(outputs, _blocks(goal), precision)
+        elif keep == PURE and (width == 3 or not goal.allows_graph):
+            compiled = _compile(outputs, _blocks(goal))
+        else:
+            compiled = _compile_with_graph(outputs, goal, keep)
     return replace(compiled, seconds=time.perf_counter() - began)
+
+
+def _refuse_contradictions(
+    outputs: Mapping[str, Formula], goal: Goal, keep: Set[str], precision: Precision | None
+) -> None:
+    """Raise :exc:`InputError` for wishes that no program can meet together."""
+    if keep and (found := next((node for node in postorder(*outputs.values()) if node.kind == "relu"), None)):
+        raise InputError(f"{formula_text(found, 40)} is neither linear nor reversible: relu needs --keep none")
+    if keep == PURE:
+        return
+    said = ",".join(sorted(keep)) or "none"
+    if goal.contract != "clean":
+        raise InputError(f"a program in place is linear and reversible: --contract in-place goes without --keep {said}")
+    if not goal.attention:
+        raise InputError(f"a program with --keep {said} is built from linear forms: it goes without --no-attention")
+    if goal.start != goal.code_start:
+        raise InputError(f"a program with --keep {said} starts from 0,1,0,…: it goes without --start")
+    if precision is not None:
+        raise InputError(f"only pure programs are chosen for a format so far: --ring goes without --keep {said}")
+
+
+def _blocks(goal: Goal) -> Goal:
+    """The goal for the compiler of blocks, which uses few registers."""
+    width = min(goal.width, WIDEST_BLOCKS)
+    return replace(goal, width=width, start=goal.start[:width])
+
+
+def _compile_with_graph(outputs: Mapping[str, Formula], goal: Goal, keep: Set[str]) -> Compilation:
+    """The shorter of two programs: the one that holds parts of the formula in registers, and the one without."""
+    written = operations(*outputs.values())
+    given = _given_constants(written)
+    program = shortest(outputs, written, keep, goal.width, given, current().length)
+    cycles = None if program is None else program.words
+    if program is None and any(node.kind == "relu" for node, _ in written):
+        raise InputError(f"the formula does not fit {goal.width} registers: --width allows more")
+    blocks: Compilation | None = None
+    refused: InputError | None = None
+    if cycles is None or _blocks_may_win(outputs, written, goal, cycles):
+        try:
+            blocks = _compile(outputs, _blocks(goal))
+        except InputError as error:
+            refused = error
+    if blocks is not None and (cycles is None or blocks.program.words <= cycles):
+        return blocks
+    if program is None:
+        assert refused is not None
+        raise refused
+    steps = [] if blocks is None else blocks.steps
+    return Compilation(
+        program=program,
+        steps=[*steps, ("graph", len(program), program.words)],
+        facts=facts(*outputs.values(), known_operations=written),
+        predicted=len(program),
+        checked=prove(program, outputs, written),
+    )
+
+
+def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: Goal, cycles: int) -> bool:
+    """Whether it is worth to look for a program of blocks that takes fewer than ``cycles``."""
+    if any(node.kind == "relu" for node, _ in written) or cycles > MOST_FOR_BLOCKS:
+        return False
+    narrow = replace(goal, width=3, start=goal.start[:3])
+    table, polynomials = normalise(outputs, written, attention=goal.attention)
+    total = 0
+    for polynomial in polynomials.values():
+        total += min(candidate.cost for candidate in candidates(polynomial, table, narrow))
+        if total > HOPELESS * cycles:
+            return False
+    return True
 
 
 def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:

@@ -4,8 +4,8 @@ Precondition: a program and the formulas of its outputs. Postcondition: none, or
 evaluated as it was written and the program instruction by instruction, at fresh random points mod 2^61 - 1: a wrong
 program passes one point with probability at most ``length / 2^61``. Named weights are variables here: the
 program is right for all of their values. An in-place program is run from every unit vector, or from a random
-one where it is not linear, and must change exactly one entry. Cost: linear, :data:`POINTS` times. A program with a relu
-is refused, because a relu is no polynomial.
+one where it is not linear, and must change exactly one entry. In place of the relu, which is no polynomial, stands a
+random function. Cost: linear, :data:`POINTS` times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from skinny.model.program.modular import (
     residue,
     run_code,
 )
-from skinny.model.program.program import Program
+from skinny.model.program.program import Output, Program
 
 __all__ = ["POINTS", "WrongOutputError", "prove"]
 
@@ -53,19 +53,23 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
         scaled = (x * residue(Fraction(2) ** e) % PRIME for x, e in zip(point, program.input_scales, strict=True))
         values = dict(zip(program.inputs, scaled, strict=True))
         values |= {weight.name: value for weight, value in settings.items()}
-        wanted = _formula_values(outputs, operations, values)
+        relu = _Relu(chance)
+        wanted = _formula_values(outputs, operations, values, relu)
         weights = _weights(program, settings)
         scalars = form_residues(program_forms(program, weights), point)
         sums = register_terms(program, weights, point)
         for part in program.parts():
-            (output,) = part.outputs
-            value = wanted[output.name] * residue(Fraction(2) ** -output.scale) % PRIME
             if program.contract == "clean":
                 registers = list(program.start)
-                run_code(part.code, scalars, sums, registers)
-                if registers[output.register] % PRIME != value:
-                    raise WrongOutputError(output.name, "of the compiled program is wrong")
+                before = 0
+                for output in part.outputs:
+                    run_code(part.code.part(slice(before, output.at)), scalars, sums, registers, relu=relu)
+                    before = output.at
+                    if registers[output.register] % PRIME != _in_words(wanted[output.name], output):
+                        raise WrongOutputError(output.name, "of the compiled program is wrong")
                 continue
+            (output,) = part.outputs
+            value = _in_words(wanted[output.name], output)
             for registers in _starts(program, chance):
                 expected = list(registers)
                 expected[output.register] = (expected[output.register] + value * registers[1]) % PRIME
@@ -76,6 +80,23 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
     if program.contract == "in-place":
         how = f"in place, from {'every unit' if program.linear else 'a random'} vector"
     return f"at {POINTS} random points mod 2^61-1, {how}"
+
+
+class _Relu:
+    """What stands for the relu: a function of which nothing is known but that equal arguments give equal values. So a
+    program passes when it takes the relu of what the formula takes it of, whatever the relu is."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.known: dict[int, int] = {}
+
+    def __call__(self, argument: int) -> int:
+        return self.known.setdefault(argument, self.chance.randrange(PRIME))
+
+
+def _in_words(value: int, output: Output) -> int:
+    """A value of an output as the program sends it."""
+    return value * residue(Fraction(2) ** -output.scale) % PRIME
 
 
 def _weights(program: Program, settings: Mapping[NamedWeight, int]) -> list[Number]:
@@ -94,7 +115,9 @@ def _starts(program: Program, chance: random.Random) -> list[list[int]]:
     return [[int(r == unit) for r in range(program.width)] for unit in range(program.width)]
 
 
-def _formula_values(outputs: Mapping[str, Formula], operations: Operations, point: Mapping[str, int]) -> dict[str, int]:
+def _formula_values(
+    outputs: Mapping[str, Formula], operations: Operations, point: Mapping[str, int], relu: _Relu
+) -> dict[str, int]:
     """Each formula at a point mod 2^61 - 1, one operation after the other, as it was written."""
     known: dict[int, int] = {}
     for node, args in checked(operations):
@@ -111,6 +134,8 @@ def _formula_values(outputs: Mapping[str, Formula], operations: Operations, poin
                 value = point[node.value.name]
             case "constant":
                 value = residue(node.value)
+            case "relu":
+                value = relu(known[id(args[0])])
             case _:
                 value = pow(known[id(args[0])], node.value, PRIME)
         known[id(node)] = value

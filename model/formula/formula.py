@@ -1,9 +1,10 @@
 """Formulas: polynomials as a person writes them, kept as a graph.
 
-A node is a constant, a variable, a named weight, a sum, a product, a power or a function of one argument, which is no
-polynomial until :mod:`skinny.model.functions` makes it one. Nodes are immutable and may be shared; sums and products
-take any number of arguments. Nothing here recurses, so depth and size are limited by
-memory only: build large formulas with :func:`total` and :func:`product`, or with ``+`` and ``*`` in a loop.
+A node is a constant, a variable, a named weight, a sum, a product, a power, a relu (the positive part of its argument)
+or a function of one argument, which is no polynomial until :mod:`skinny.model.functions` makes it one. Nodes are
+immutable and may be shared; sums and products take any number of arguments. Nothing here recurses, so depth and size
+are limited by memory only: build large formulas with :func:`total` and :func:`product`, or with ``+`` and ``*`` in a
+loop.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ CEILING = 1 << 200
 
 
 class Formula:
-    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``weight``, ``sum``, ``product``, ``power`` or
-    ``function``; ``value`` is the number, the name, the :class:`NamedWeight`, the exponent, or the function: a name of
-    :data:`skinny.model.formula.function.FUNCTIONS` or a :class:`~skinny.model.formula.function.Sampled`."""
+    """A node of a formula. ``kind`` is ``constant``, ``variable``, ``weight``, ``sum``, ``product``, ``power``,
+    ``relu`` or ``function``; ``value`` is the number, the name, the :class:`NamedWeight`, the exponent, or the
+    function: a name of :data:`skinny.model.formula.function.FUNCTIONS` or a
+    :class:`~skinny.model.formula.function.Sampled`."""
 
     __slots__ = ("args", "kind", "value")
 
@@ -191,8 +193,8 @@ def _parts(node: Formula, place: int) -> Iterator[str | tuple[Formula, int]]:
     if node.kind == "weight":
         yield node.value.name
         return
-    if node.kind == "function" and node.value != "inverse":
-        yield f"{node.value}("
+    if node.kind == "relu" or (node.kind == "function" and node.value != "inverse"):
+        yield f"{node.value or node.kind}("
         yield node.args[0], _SUM
         yield ")"
         return
@@ -273,6 +275,10 @@ def evaluate(formula: Formula, values: Mapping[str, Any], ring: Ring) -> Any:
                     out = ring.mul(out, out)
                     out = ring.mul(out, args[0]) if bit == "1" else out
                 results[id(node)] = out
+            case "relu":
+                out = args[0].copy()
+                ring.relu(out)
+                results[id(node)] = out
             case _:
                 refuse_function(node)
     return results[id(formula)]
@@ -344,7 +350,7 @@ def operations(*formulas: Formula) -> Operations:
     out: Operations = []
     for node in nodes:
         kind = node.kind
-        if not node.args or kind == "power":
+        if not node.args or kind in ("power", "relu"):
             out.append((node, node.args))
         elif id(node) in own or parent.get(id(node)) != kind:
             out.append((node, _flat_arguments(node, own)))
@@ -377,6 +383,8 @@ def facts(*formulas: Formula, known_operations: Operations | None = None) -> Fac
             case "variable":
                 names[node.value] = None
                 known[id(node)] = (1, 0, 1, 1)
+            case "relu":
+                known[id(node)] = known[id(given[0])]
             case "power" if node.value == 0:
                 known[id(node)] = (1, 0, 0, 1)
             case "power":

@@ -15,6 +15,7 @@ from .formula import Formula, constant
 
 __all__ = [
     "FUNCTIONS",
+    "RELU",
     "Sampled",
     "apply",
     "cos",
@@ -31,8 +32,11 @@ __all__ = [
 
 #: The functions that a formula can name. ``inverse(x)`` is what a divisor becomes, and is written ``1/x``.
 FUNCTIONS = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "inverse")
+#: The positive part of its argument, ``max(x, 0)``. The core has an operation for it, so that it never becomes a
+#: polynomial.
+RELU = "relu"
 #: Functions that no polynomial of a moderate degree comes near to.
-NOT_SMOOTH = ("max", "min", "abs", "sign", "round", "floor", "ceil", "relu")
+NOT_SMOOTH = ("max", "min", "abs", "sign", "round", "floor", "ceil")
 #: A table of fewer points says nothing about what is between them.
 FEWEST_POINTS = 3
 
@@ -77,7 +81,10 @@ class Sampled:
 
 
 def apply(function: str | Sampled, argument: Formula | Number) -> Formula:
-    """``function`` of ``argument``, as a formula; a function is a name of :data:`FUNCTIONS` or a :class:`Sampled`."""
+    """``function`` of ``argument``, as a formula; a function is a name of :data:`FUNCTIONS`, :data:`RELU` or a
+    :class:`Sampled`."""
+    if function == RELU:
+        return Formula(RELU, (argument if isinstance(argument, Formula) else constant(argument),))
     if isinstance(function, str) and function not in FUNCTIONS:
         raise InputError(unknown_function(function))
     return Formula("function", (argument if isinstance(argument, Formula) else constant(argument),), function)
@@ -98,7 +105,7 @@ sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf = map(_known, FUNCTIONS[:-1])
 
 def unknown_function(name: str) -> str:
     """What there is instead of the function ``name``."""
-    known = ", ".join(FUNCTIONS)
+    known = ", ".join((*FUNCTIONS, RELU))
     if name in NOT_SMOOTH:
         return f"{name!r} is not smooth, so no polynomial comes near it; the functions are {known}"
     return f"there is no function {name!r}; the functions are {known}"

@@ -17,7 +17,7 @@ from skinny.model.errors import InputError
 from skinny.model.limits import FORMULA_BYTE, MOST_BITS, MOST_DIGITS, DigitsError, check, check_digits, current, watched
 
 from .formula import MINUS_ONE, Formula, constant, postorder, weight
-from .function import FUNCTIONS, apply, unknown_function
+from .function import FUNCTIONS, RELU, apply, unknown_function
 
 __all__ = ["parse_formula"]
 
@@ -150,7 +150,7 @@ class _Parser:
             elif want_value:
                 start = word[0]
                 if start in NAME_START and tokens[self.next + 1] == "(":
-                    if word not in FUNCTIONS:
+                    if word not in (*FUNCTIONS, RELU):
                         self.fail(unknown_function(word), self.next)
                     function = word
                     self.next += 1

@@ -229,8 +229,8 @@ def seal(image: Image) -> int:
 
 # The description of a board
 
-#: Parameters of a core that its description leaves out where they are zero.
-RARE = ("assign", "sums", "relu", "argmax")
+#: Parameters of a core that its description leaves out where they have their defaults.
+RARE = ("assign", "sums", "relu", "argmax", "registers", "pipeline")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,7 +254,7 @@ class BoardInfo:
         there. It is the payload of the reply to ``OPEN`` and ``STATUS``, after the seal."""
         own = {"board": self.board, "clock": self.clock, "results": self.results, "buffer": self.buffer}
         core = {field.name: getattr(self.config, field.name) for field in dataclasses.fields(self.config)}
-        core = {name: value for name, value in core.items() if value or name not in RARE}
+        core = {name: value for name, value in core.items() if name not in RARE or value != getattr(CoreConfig, name)}
         values = own | core | {"ring": self.config.ring.name}
         written = (f"{name}={int(v) if isinstance(v, bool) else v}" for name, v in values.items())
         text = f"skinny {VERSION} " + " ".join(written)

@@ -22,12 +22,14 @@ from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
 
 from . import cycles
+from .deep import assigned_registers, deep_code
 from .image import NO_WAITS, Waits, Write
 from .isa import (
     APPLIES,
     ATTENDS,
     MOST_BATCHES,
     MOST_WORDS,
+    ONE,
     CoreConfig,
     Op,
     Sending,
@@ -54,7 +56,8 @@ class Image:
     ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
-    a status word after its outputs (register 0 of the start vector, ``fault`` set when the check failed).
+    a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
+    when the check failed).
     """
 
     config: CoreConfig
@@ -102,6 +105,11 @@ class Image:
             Setting.LAST_INPUT: self.vector - 1,
             Setting.BATCHES: self.batches,
         }
+
+    @property
+    def status(self) -> int:
+        """The status word of a run that lost nothing."""
+        return int(self.start[0]) if self.config.starts else 0
 
     @property
     def emit_addresses(self) -> NDArray[np.int64]:
@@ -168,7 +176,8 @@ class Image:
             shown = number
             lines.append(f"{address:6}  {word:0{digits}x}  {text:<24}  {note}".rstrip())
         lines += [f"  w[{k}] = 0x{word:x}" for k, word in enumerate(self.weights.tolist())]
-        lines.append("  start " + " ".join(f"0x{word:x}" for word in self.start.tolist()))
+        if self.config.starts:
+            lines.append("  start " + " ".join(f"0x{word:x}" for word in self.start.tolist()))
         return "\n".join(lines) + "\n"
 
 
@@ -177,9 +186,9 @@ def fit_image(program: Program, ring: Ring, *, self_check: bool = False, **given
     The core of a self-check has the guard, unless ``guard=False`` is given."""
     if not self_check:
         return assemble(program, CoreConfig.fit(program, ring, **given))
-    if "fifo" not in given:
-        given |= {"fifo": fifo_size(given.get("threads", CoreConfig.threads) * (len(program.results) + 1))}
     config = CoreConfig.fit(program, ring, **({"depth": MOST_WORDS, "guard": True} | given))
+    if "fifo" not in given:
+        config = replace(config, fifo=fifo_size(config.threads * (len(program.results) + 1)))
     image = assemble(program, config, self_check=True)
     if "depth" in given:
         return image
@@ -194,33 +203,28 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
     writer = _Writer(program, config)
-    code = list(zip(*(column.tolist() for column in _code(program, self_check).arrays()), strict=True))
+    columns = _code(program, config, self_check)
+    code = list(zip(*(column.tolist() for column in columns.arrays()), strict=True))
     begin = end = 0
     for which, output in enumerate(program.outputs):
         final = which == len(program.outputs) - 1
         writer.apply_all(code, range(end, output.at))
         end = output.at
-        writer.emit(which, restart=output.restart and not self_check, last=final and not self_check)
+        writer.emit(which, restart=output.restart and not (self_check or config.deep), last=final and not self_check)
         if self_check and output.restart and not final:
             writer.undo(code, range(begin, end))
             begin = end
     writer.apply_all(code, range(end, len(code)))
     if self_check:
         writer.undo(code, range(begin, len(code)))
-        writer.add(-1, Op.EMIT, neg=1)
+        writer.add(-1, Op.EMIT, dst=assigned_registers(columns)[0] if config.deep else 0, neg=1)
     if len(writer.words) > config.depth:
         raise InputError(f"{len(writer.words)} program words do not fit a memory of {config.depth}")
-    start = np.zeros(config.width, dtype=config.ring.element_dtype)
-    for register, value in enumerate(program.start):
-        try:
-            start[register] = config.ring.encode(value)
-        except InputError as error:
-            raise InputError(f"start of register {register}: {error}") from None
     return Image(
         config=config,
         words=np.array(writer.words, dtype=np.uint64),
         weights=config.to_words(writer.weights()),
-        start=config.to_words(start),
+        start=config.to_words(_start(program, config)),
         vector=max(1, len(program.inputs)),
         outputs=program.results,
         instructions=np.array(writer.numbers, dtype=np.int64),
@@ -255,13 +259,25 @@ def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None
         raise InputError("the program uses linear forms, but the core has no attention unit")
 
 
-def _code(program: Program, self_check: bool) -> Columns:
+def _code(program: Program, config: CoreConfig, self_check: bool) -> Columns:
     """The instructions of ``program``. A self-check undoes them, so that they must be reversible, and the assigns that
-    a run begins with become adds."""
-    if not self_check:
-        return program.code
-    program.expect_reversible("a self-check needs")
-    return starting_adds(program)
+    a run begins with become adds; for registers in memory the first add to each register is an assign."""
+    code = program.code
+    if self_check:
+        program.expect_reversible("a self-check needs")
+        code = starting_adds(program)
+    return deep_code(program, code) if config.deep else code
+
+
+def _start(program: Program, config: CoreConfig) -> Array:
+    """The elements of the start vector; registers in memory have none."""
+    start = np.zeros(config.starts, dtype=config.ring.element_dtype)
+    for register, value in enumerate(program.start if config.starts else ()):
+        try:
+            start[register] = config.ring.encode(value)
+        except InputError as error:
+            raise InputError(f"start of register {register}: {error}") from None
+    return start
 
 
 class _Writer:
@@ -301,13 +317,14 @@ class _Writer:
             self.apply(number, *code[number])
 
     def undo(self, code: Code, numbers: range) -> None:
-        """The inverse of some instructions, then ``check``. The accumulator is built anew: an error in it would
-        otherwise be undone by itself."""
+        """The inverse of some instructions, then ``check``, with registers in memory for each that was written. The
+        accumulator is built anew: an error in it would otherwise be undone by itself."""
         self.accumulator = Accumulator()
         for number in reversed(numbers):
-            dst, src, sign, form, mode = code[number]
-            self.apply(number, dst, src, -sign, form, mode)
-        self.add(-1, Op.CHECK)
+            dst, src, sign, form, _ = code[number]
+            self.apply(number, dst, src, -sign, form, Mode.ADD)
+        for register in dict.fromkeys(code[number][0] for number in numbers) if self.config.deep else (0,):
+            self.add(-1, Op.CHECK, dst=register)
 
     def apply(self, number: int, dst: int, src: int, sign: int, form: int, mode: int) -> None:
         fields = {"dst": dst, "src": src, "neg": sign < 0}
@@ -346,15 +363,18 @@ class _Writer:
                 self.attend(number, step)
 
     def attend(self, number: int, step: Step, **marks: int) -> None:
+        accumulator, deep = self.config.accumulator, self.config.deep
         match step:
             case (Input(u), register):
-                self.add(number, Op.APPLY_X, u=u, dst=self.config.width, src=register, **marks)
+                self.add(number, Op.APPLY_X, u=u, dst=accumulator, src=register, **marks)
             case (Weight(k), register):
-                self.add(number, Op.APPLY_W, k=k, dst=self.config.width, src=register, **marks)
+                self.add(number, Op.APPLY_W, k=k, dst=accumulator, src=register, **marks)
+            case (int(k), -1) if deep:
+                self.add(number, Op.APPLY_W, k=k, dst=accumulator, src=ONE, **marks)
             case (int(k), -1):
                 self.add(number, Op.BIAS, k=k, **marks)
             case (int(k), u):
-                self.add(number, Op.ATTEND, k=k, u=u, **marks)
+                self.add(number, Op.ATTEND, k=k, u=u, **({"dst": accumulator} if deep else {}), **marks)
 
 
 def disassemble(words: Any, config: CoreConfig) -> list[str]:
@@ -375,8 +395,8 @@ def _text(f: dict[str, int], config: CoreConfig) -> str:
         verb = {Sending.SEND: "emit", Sending.DECIDE: "decide"}.get(sending, "compare")
         return f"{verb} {what}{' restart' * f['flag']}{' last' * f['neg']}"
     if op == Op.CHECK:
-        return "check"
-    target = "S" if op in ATTENDS or f["dst"] == config.width else f"R{f['dst']}"
+        return f"check R{f['dst']} = {f['flag']}" if config.deep else "check"
+    target = "S" if op in ATTENDS or f["dst"] == config.accumulator else f"R{f['dst']}"
     fresh = f["flag"] and (target == "S" or config.assign)
     if op in APPLIES:
         held = "S" if config.assign or not f["flag"] else "0"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.rings import Array, Boolean
+from skinny.model.rings import Array, Boolean, PrimeField
 
 from .image import NO_WAITS, MachineImage, Waits
-from .isa import APPLIES, ATTENDS, CoreConfig, Op, Sending, Words
+from .isa import APPLIES, ATTENDS, ONE, CoreConfig, Op, Sending, Words
 
 if TYPE_CHECKING:
     from .assemble import Image
@@ -66,8 +66,9 @@ Cycles = NDArray[np.int64]
 
 
 def retire_delay(config: CoreConfig) -> int:
-    """From issue to retirement: the fetch stages, then once round the ring."""
-    return FETCH + config.threads - 1
+    """From issue to retirement: the fetch stages, then once round the ring; or through a pipeline to the register
+    memory."""
+    return config.pipeline if config.deep else FETCH + config.threads - 1
 
 
 def fifo_delay(config: CoreConfig) -> int:
@@ -110,7 +111,8 @@ class Execution(NamedTuple):
 
 def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
     """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.vector)``. The
-    registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``."""
+    registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``; registers in memory with
+    words that mean nothing."""
     config, ring = image.config, image.config.ring
     vectors = np.asarray(vectors, dtype=np.uint64)
     if vectors.ndim != 2 or vectors.shape[1] != image.vector:
@@ -122,7 +124,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     x[: image.vector] = packed_words(config, vectors.T)
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
     w[: len(image.weights)] = packed_words(config, image.weights[:, None])
-    start = packed_words(config, image.start[:, None])
+    start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])
 
     registers = np.broadcast_to(start if begin is None else packed_words(config, begin), (config.width, count)).copy()
     s = np.broadcast_to(zero, (count,))
@@ -140,7 +142,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
             empty = flag and not config.assign
             scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if empty else s
             product = ring.mul(scalar, registers[src])
-            if dst == config.width:
+            if dst == config.accumulator:
                 s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
                 continue
             values[p] = add(zero if flag and config.assign else registers[dst], product)
@@ -155,6 +157,10 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
                 values[p] = registers[dst]
             if flag:
                 registers[...] = start
+        elif op == Op.CHECK and config.deep:
+            values[p] = registers[dst]
+            expected = np.uint64(config.one if flag else 0)
+            faults[p] = hardware_words(config, values[p : p + 1])[0] != expected
         elif op == Op.CHECK:
             faults[p] = (hardware_words(config, registers) != image.start[:, None]).any(axis=0)
     words = hardware_words(config, values)
@@ -171,6 +177,14 @@ def _decided(image: Image, values: Words) -> Words:
     for p in np.flatnonzero(sending == Sending.DECIDE).tolist():
         out[p] = np.argmax(numbers[compared[compared <= p]], axis=0)
     return out
+
+
+def _poisoned(config: CoreConfig, count: int) -> Words:
+    """What registers in memory hold at the start of a run: register 1 is one, the others may be anything."""
+    limit = config.ring.p if isinstance(config.ring, PrimeField) else 1 << config.bits
+    words = np.random.default_rng(0).integers(0, limit, (config.width, count), dtype=np.uint64)
+    words[ONE] = config.one
+    return words
 
 
 def packed_words(config: CoreConfig, words: Words) -> Array:
@@ -208,7 +222,8 @@ def retirements(image: Image, execution: Execution, starts: Sequence[int], sizes
     order = np.argsort(cycle, axis=None, kind="stable")
     p, v = np.unravel_index(order, cycle.shape)
     fields = config.decode(image.words)
-    dst = np.where(np.isin(fields["op"], ATTENDS) & config.attention, config.width, fields["dst"])
+    attends = np.isin(fields["op"], ATTENDS) & config.attention & (not config.deep)
+    dst = np.where(attends, config.width, fields["dst"])
     return Retirements(
         cycle[p, v], vector[v], thread[v], p, fields["op"][p], dst[p], execution.values[p, v], execution.faults[p, v]
     )

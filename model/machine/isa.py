@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.program.forms import Linear
-from skinny.model.program.program import Mode, Program
+from skinny.model.program.program import MOST_WIDTH, Mode, Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
 
 __all__ = [
@@ -40,6 +40,12 @@ MOST_BATCHES = 7
 MOST_WORDS = 1 << 20
 #: The best word of a thread is read, compared and written before the thread sends its next one.
 LEAST_ARGMAX_THREADS = 4
+#: The most registers in flip-flops.
+MOST_FLIPFLOPS = 16
+#: The register that reads as one in a core with registers in memory. As a destination it stands for the accumulator.
+ONE = 1
+#: Threads of a core with registers in memory, and its pipeline, unless something else is asked for.
+DEEP_THREADS, PIPELINE = 8, 7
 
 
 class Op(IntEnum):
@@ -59,9 +65,13 @@ class Op(IntEnum):
     BIAS = 5
     #: send ``R[dst]``; with ``flag`` the registers then take the start vector; ``neg`` marks the program's last output
     EMIT = 6
-    #: fault unless every register equals the start vector
+    #: fault unless every register equals the start vector; with registers in memory, unless ``R[dst]`` is zero, or one
+    #: with ``flag``
     CHECK = 7
 
+
+#: Where the registers of a core can be.
+REGISTERS = ("flipflops", "memory")
 
 APPLIES = (Op.APPLY_X, Op.APPLY_W, Op.APPLY_S)
 ATTENDS = (Op.ATTEND, Op.BIAS)
@@ -124,6 +134,11 @@ class CoreConfig:
     What pure programs do not need: ``assign``, ``sums`` of registers (they are built in the accumulator of the
     attention unit), ``relu`` of what is assigned, and ``argmax``, the number of outputs of which the largest can be
     found (0: none).
+
+    ``registers`` are ``flipflops``, or in a ``memory``, where there are up to 1,024 of them: register 1 then reads as
+    one and is never written, the others hold nothing until they are assigned. Such a core always assigns and, with
+    attention, has sums of registers. Its instructions retire ``pipeline`` cycles after they are issued, and it has at
+    least ``pipeline - 1`` threads; with flip-flops ``pipeline`` means nothing.
     """
 
     ring: Ring
@@ -141,16 +156,24 @@ class CoreConfig:
     sums: bool = False
     relu: bool = False
     argmax: int = 0
+    registers: str = "flipflops"
+    pipeline: int = PIPELINE
 
     def __post_init__(self) -> None:
         ring = self.ring
+        if self.registers not in REGISTERS:
+            raise InputError(f"registers must be in {' or '.join(REGISTERS)}, not {self.registers!r}")
+        if self.deep:
+            object.__setattr__(self, "assign", True)
+            object.__setattr__(self, "sums", self.attention)
         if not isinstance(ring, Modular | FixedPoint | PrimeField | Boolean):
             raise InputError(f"there is no hardware for the ring {ring!r}")
         if ring.bits > 32:
             raise InputError(f"a word of the core must be at most 32 bits, not {ring.bits}")
         for what, given, least, most in (
-            ("width", self.width, 3, 16),
-            ("number of threads", self.threads, 1, 16),
+            ("width", self.width, 3, MOST_WIDTH if self.deep else MOST_FLIPFLOPS),
+            ("pipeline", self.pipeline, 6, 11),
+            ("number of threads", self.threads, self.pipeline - 1 if self.deep else 1, 16),
             ("program depth", self.depth, 2, MOST_WORDS),
             ("number of inputs", self.inputs, 1, 1 << 16),
             ("number of weights", self.weights, 1, 1 << 16),
@@ -169,10 +192,31 @@ class CoreConfig:
             (self.relu, not self.assign, "relu needs the unit that assigns"),
             (self.relu or self.argmax, not ring.signed, f"relu and argmax need a ring with signs, not {ring.name}"),
             (self.argmax, self.threads < LEAST_ARGMAX_THREADS, f"argmax needs {LEAST_ARGMAX_THREADS} threads or more"),
+            (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
+            (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
             (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
         ):
             if wanted and missing:
                 raise InputError(message)
+
+    @property
+    def deep(self) -> bool:
+        """Whether the registers are in memory."""
+        return self.registers == "memory"
+
+    @property
+    def _has_one(self) -> bool:
+        return not isinstance(self.ring, FixedPoint) or self.ring.frac < self.ring.bits - 1
+
+    @property
+    def accumulator(self) -> int:
+        """The number that stands for the accumulator as a destination."""
+        return ONE if self.deep else self.width
+
+    @property
+    def starts(self) -> int:
+        """Words of the start vector that the core holds: registers in memory have none."""
+        return 0 if self.deep else self.width
 
     @property
     def core(self) -> CoreConfig:
@@ -202,7 +246,7 @@ class CoreConfig:
             "neg": 1,
             "flag": 1,
             **({"relu": 1} if self.relu else {}),
-            "dst": index_bits(self.width + self.sums),
+            "dst": index_bits(self.width + (self.sums and not self.deep)),
             "src": index_bits(self.width),
             "u": index_bits(self.inputs),
             "k": index_bits(self.weights),
@@ -215,7 +259,7 @@ class CoreConfig:
     @property
     def address_bits(self) -> int:
         """Bits of an address at the load port."""
-        return index_bits(max(self.depth, self.weights, self.width, len(Setting)))
+        return index_bits(max(self.depth, self.weights, self.starts, len(Setting)))
 
     @property
     def load_bits(self) -> int:
@@ -260,10 +304,16 @@ class CoreConfig:
         known = op != Op.NONE
         known &= (op != Op.CHECK) | self.check
         known &= (~attend & (op != Op.APPLY_S)) | self.attention
-        onto_sum = np.isin(op, SUMS) & (f["dst"] == self.width) & self.sums
-        bad = (apply | (op == Op.EMIT)) & (f["dst"] >= self.width) & ~onto_sum
+        onto_sum = np.isin(op, SUMS) & (f["dst"] == self.accumulator) & self.sums
+        shown = (op == Op.EMIT) | ((op == Op.CHECK) & self.deep)
+        bad = (apply | shown) & (f["dst"] >= self.width) & ~onto_sum
         bad |= apply & (f["src"] >= self.width)
-        bad |= apply & (f["src"] == f["dst"]) & ~((f["flag"] == 1) & self.assign)
+        bad |= apply & (f["src"] == f["dst"]) & ~((f["flag"] == 1) & self.assign) & ~(onto_sum & self.deep)
+        if self.deep:
+            # The accumulator is never shown, never its own scalar, and all that ATTEND writes; nothing restarts.
+            bad |= (apply | shown) & (f["dst"] == ONE) & ~onto_sum
+            bad |= (op == Op.ATTEND) & (f["dst"] != ONE)
+            bad |= (op == Op.BIAS) | ((op == Op.EMIT) & (f["flag"] == 1))
         bad |= np.isin(op, (Op.APPLY_X, Op.ATTEND)) & (f["u"] >= self.inputs)
         bad |= np.isin(op, (Op.APPLY_W, *ATTENDS)) & (f["k"] >= self.weights)
         return np.asarray(bad | ~known, dtype=np.bool_)
@@ -303,10 +353,12 @@ class CoreConfig:
 
     @classmethod
     def fit(cls, program: Program, ring: Ring, **given: Any) -> CoreConfig:
-        """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set."""
-        threads = given.get("threads", cls.threads)
+        """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set. The
+        registers are in memory where there are too many of them for flip-flops."""
+        deep = given.get("registers", "memory" if program.width > MOST_FLIPFLOPS else "flipflops") == "memory"
+        threads = given.get("threads", DEEP_THREADS if deep else cls.threads)
         used = np.isin(program.code.form, program.summing).any() if program.summing else False
-        assign = bool(program.code.mode.any())
+        assign = deep or bool(program.code.mode.any())
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
             "depth": memory_size(program.words + program.emits),
@@ -317,6 +369,8 @@ class CoreConfig:
             "sums": bool(used),
             "relu": bool((program.code.mode == Mode.RELU).any()),
             "argmax": memory_size(program.emits) if program.argmax else 0,
+            "registers": "memory" if deep else "flipflops",
+            "threads": threads,
         }
         return cls(ring=ring, **(parameters | given))
 

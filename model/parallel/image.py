@@ -27,7 +27,7 @@ class ImageOptions:
     core has the check unit, lanes have not, and a core that checks itself has the guard.
     """
 
-    threads: int = CoreConfig.threads
+    threads: int | None = None
     lanes: int = 1
     self_check: bool | None = None
     width: int | None = None
@@ -43,6 +43,8 @@ class ImageOptions:
     sums: bool | None = None
     relu: bool | None = None
     argmax: int | None = None
+    registers: str | None = None
+    pipeline: int | None = None
 
     @classmethod
     def of_core(cls, config: CoreConfig) -> ImageOptions:

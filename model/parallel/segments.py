@@ -53,6 +53,8 @@ class EngineConfig:
     def __post_init__(self) -> None:
         if not isinstance(self.cores, int) or not 2 <= self.cores <= 16:
             raise InputError(f"the number of lanes must be 1 to 16, not {self.cores!r}")
+        if self.core.deep:
+            raise InputError("a lane has its registers in flip-flops: they begin with unit vectors")
         if self.core.check:
             raise InputError("a lane cannot check: its registers do not begin with the start vector")
         if self.core.threads < self.core.width:

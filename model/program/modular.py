@@ -7,7 +7,7 @@ so one number tells them apart.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -100,12 +100,19 @@ def register_terms(program: Program, weights: Sequence[Number], point: Sequence[
     }
 
 
-def run_code(code: Columns, scalars: Sequence[int], sums: Sums, registers: list[int], prime: int = PRIME) -> None:
-    """Run instructions on ``registers``, assigns and sums of registers included. A relu is no polynomial, so that no
-    point tells anything about it: it is refused."""
-    relu = np.flatnonzero(code.mode == Mode.RELU)
-    if len(relu):
-        raise InputError(f"instruction {relu[0]} takes the relu, which cannot be evaluated modulo a prime")
+def run_code(
+    code: Columns,
+    scalars: Sequence[int],
+    sums: Sums,
+    registers: list[int],
+    prime: int = PRIME,
+    relu: Callable[[int], int] | None = None,
+) -> None:
+    """Run instructions on ``registers``, assigns and sums of registers included. A relu is no polynomial; what stands
+    for it is ``relu``, and without that it is refused."""
+    positive = np.flatnonzero(code.mode == Mode.RELU)
+    if relu is None and len(positive):
+        raise InputError(f"instruction {positive[0]} takes the relu, which cannot be evaluated modulo a prime")
     for first in range(0, len(code), CHUNK):
         check()
         columns = (column[first : first + CHUNK].tolist() for column in code.arrays())
@@ -117,4 +124,5 @@ def run_code(code: Columns, scalars: Sequence[int], sums: Sums, registers: list[
             for factor, register in sums.get(number, ()):
                 scalar += factor * registers[register]
             before = registers[dst] if mode == Mode.ADD else 0
-            registers[dst] = (before + sign * scalar * source) % prime
+            value = (before + sign * scalar * source) % prime
+            registers[dst] = relu(value) if mode == Mode.RELU and relu else value

@@ -2,8 +2,8 @@
 
 *Linear*: for fixed inputs the map of the registers is a matrix. Sums of registers and relu break that. Lanes, matrices
 and checks by unit vectors need it. *Reversible*: every instruction is undone by the same one with the other sign.
-Assigns and relu break that, but assigns with which a program begins count as its start. Inverse, self-check and
-gradients without memory need it. A *pure* program keeps both, and begins from its start vector.
+Assigns and relu break that, but assigns with which a program begins, each to another register, count as its start.
+Inverse, self-check and gradients without memory need it. A *pure* program keeps both, and begins from its start vector.
 """
 
 from __future__ import annotations
@@ -45,9 +45,17 @@ def reversible_break(code: Columns, starts: Sequence[int] | None) -> Break | Non
 
 
 def starting_assigns(code: Columns, first: int = 0) -> int:
-    """How many assigns in a row begin at the position ``first``."""
+    """How many assigns in a row begin at the position ``first``, up to one that writes over a register that was
+    assigned before, or over its own source: that is no start any more."""
     others = np.flatnonzero(code.mode[first:] != Mode.ASSIGN)
-    return int(others[0]) if len(others) else len(code) - first
+    count = int(others[0]) if len(others) else len(code) - first
+    part = code.part(slice(first, first + count))
+    assigned: set[int] = set()
+    for number, (dst, src) in enumerate(zip(part.dst.tolist(), part.src.tolist(), strict=True)):
+        if dst == src or dst in assigned:
+            return number
+        assigned.add(dst)
+    return count
 
 
 def _first(code: Columns, broken: NDArray[Any], does: str) -> Break | None:

@@ -20,13 +20,11 @@ def starting_adds(program: Program) -> Columns:
     with. Raises :exc:`InputError` naming the first that is no add: its register does not hold zero, or is read."""
     mode = program.code.mode.copy()
     for first in program.restarts():
-        assigned: set[int] = set()
         for at in range(first, first + starting_assigns(program.code, first)):
             dst, src, _, form, _ = (int(column[at]) for column in program.code.arrays())
             found = program.forms[form]
             read = {src, *found.registers} if isinstance(found, Linear) else {src}
-            if dst in assigned or dst in read or program.start[dst]:
+            if dst in read or program.start[dst]:
                 raise InputError(f"instruction {at} assigns R{dst}, which does not begin with zero or is read by it")
-            assigned.add(dst)
             mode[at] = Mode.ADD
     return replace(program.code, mode=mode)

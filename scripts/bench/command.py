@@ -7,7 +7,7 @@ from typing import Any
 
 from skinny.scripts.common import Parser, add_command, print_json, print_table
 
-from . import estimate, fpga, functions, power_up, precision
+from . import estimate, fpga, functions, power_up, precision, promises
 
 __all__ = ["register"]
 
@@ -38,16 +38,18 @@ def register(commands: Any) -> None:
     power_up.register(benches)
     precision.register(benches)
     functions.register(benches)
+    promises.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:
     from .lengths import bench_lengths
 
-    rows = bench_lengths()
+    rows, promised = bench_lengths(), promises.bench_promises()
     if args.json:
-        print_json({"lengths": rows})
+        print_json({"lengths": rows, "promises": promised})
     else:
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
+        for table in (rows, promised):
+            print_table(list(table[0]), [list(row.values()) for row in table])
 
 
 def compile_times(args: argparse.Namespace) -> None:

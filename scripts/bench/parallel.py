@@ -20,6 +20,7 @@ from skinny.sim.check.generate import random_program
 from skinny.sim.check.record import expect
 from skinny.sim.check.stimulus import Stimulus, random_elements
 from skinny.sim.fpga.devices import find_device
+from skinny.sim.fpga.expected import expected_cells
 from skinny.sim.fpga.synth import synthesise
 from skinny.sim.simulators.bulk import BulkCore
 
@@ -76,7 +77,7 @@ def measure(core: BulkCore, image: MachineImage) -> int:
 def cells(hardware: Hardware) -> dict[str, int]:
     """Cells after synthesis, before place and route."""
     design = Pins(component(hardware, target=DEVICE.family.target), retire=False)
-    found = synthesise(design, TOP, DEVICE).cells
+    found = synthesise(design, TOP, DEVICE, expected_cells(hardware, DEVICE, target=DEVICE.family.target)).cells
     return {
         "luts": found.lut4 + 2 * found.carry + 6 * found.lut_ram,
         "registers": found.ff,

@@ -54,9 +54,12 @@ def compile_outputs(
     start: tuple[int, ...] | None,
     self_check: bool,
     precision: Precision | None = None,
+    keep: str = "linear,reversible",
+    argmax: str = "",
 ) -> tuple[Compilation, Program]:
     """Compile ``outputs``. Returns what the compiler reports, and the program with its ``title``."""
     # Loaded here, because programs that are only loaded and run need no compiler.
+    from skinny.model.compiler.goal import parse_keep
     from skinny.model.compiler.pipeline import PASSES, compile_formula
 
     for name in sorted(without):
@@ -70,7 +73,10 @@ def compile_outputs(
         without=without,
         start=start,
         precision=precision,
+        keep=parse_keep(keep),
     )
+    if argmax and not re.fullmatch("[A-Za-z_][A-Za-z_0-9]*", str(argmax)):
+        raise InputError(f"argmax must be the name of a result, not {argmax!r}")
     title = title.strip()
     title = title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + " …"
-    return compiled, replace(compiled.program, title=title, self_check=self_check)
+    return compiled, replace(compiled.program, title=title, self_check=self_check, argmax=argmax)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from time import perf_counter
 from typing import Any
@@ -81,13 +81,17 @@ def compile(
     box: Any = None,
     error: Number | None = None,
     scale: str = "none",
+    keep: str = "linear,reversible",
+    argmax: str = "",
 ) -> Program:
     """Compile a formula to a program and prove the result.
 
     ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
     the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
     switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
-    pairs by input, the program is the shortest that is proven precise enough. ``skinny compile --help`` explains the
+    pairs by input, the program is the shortest that is proven precise enough. ``keep`` are the promises of the program
+    (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
+    ``argmax`` it sends the number of its largest output alone, under that name. ``skinny compile --help`` explains the
     other options.
     """
     outputs, title = _outputs(formula)
@@ -113,6 +117,8 @@ def compile(
         start=None if start is None else _whole_start(start, width),
         self_check=bool(self_check),
         precision=precision,
+        keep=keep,
+        argmax=argmax,
     )
     return Program(program)
 
@@ -277,7 +283,8 @@ class Program:
         ring: str | Ring | None = None,
         *,
         random: int | None = None,
-        threads: int = 4,
+        threads: int | None = None,
+        registers: str | None = None,
         lanes: int = 1,
         self_check: bool | None = None,
         simulator: str | None = None,
@@ -305,7 +312,7 @@ class Program:
             given = random_inputs(as_whole(random, "number of random inferences"), self.model, ring)
         precision = losses(self.model, ring, given, drawn=random is not None)
         _warn(precision)
-        image = self._image(ring, lanes, self_check, threads=threads)
+        image = self._image(ring, lanes, self_check, threads, registers)
         taken, _ = choose(simulator, waveform is not None)
         began = perf_counter()
         found, figures = simulation(image, given.elements, taken, waveform)
@@ -318,7 +325,8 @@ class Program:
         folder: Path,
         ring: str | Ring | None = None,
         *,
-        threads: int = 4,
+        threads: int | None = None,
+        registers: str | None = None,
         lanes: int = 1,
         self_check: bool | None = None,
         depth: int | None = None,
@@ -332,7 +340,7 @@ class Program:
 
         target = as_path(folder, "folder")
         ring = self._ring(ring)
-        image = self._image(ring, lanes, self_check, threads=threads, depth=depth)
+        image = self._image(ring, lanes, self_check, threads, registers, depth)
         given = random_inputs(as_whole(vectors, "number of vectors"), self.model, ring)
         precision = losses(self.model, ring, given, drawn=True)
         _warn(precision)
@@ -352,7 +360,8 @@ class Program:
         device: str,
         ring: str | Ring | None = None,
         *,
-        threads: int = 4,
+        threads: int | None = None,
+        registers: str | None = None,
         lanes: int = 1,
         self_check: bool | None = None,
         seeds: int | None = None,
@@ -383,7 +392,7 @@ class Program:
             raise InputError(f"the frequency must be 1 to 1000 MHz, not {aim:g}")
         target = None if folder is None else as_path(folder, "folder")
         ring = self._ring(ring)
-        image = self._image(ring, lanes, self_check, threads=threads, depth=depth)
+        image = self._image(ring, lanes, self_check, threads, registers, depth, found.family.build_image)
         precision = lost_weights(self.model, ring)
         _warn(precision)
         told = {"precision": precision.counts}
@@ -409,16 +418,26 @@ class Program:
             raise InputError("the program was compiled for no ring in particular: give a ring")
         return as_ring(chosen)
 
-    def _image(self, ring: Ring, lanes: int, self_check: bool | None, *, threads: int, depth: int | None = None) -> Any:
+    def _image(
+        self,
+        ring: Ring,
+        lanes: int,
+        self_check: bool | None,
+        threads: int | None,
+        registers: str | None,
+        depth: int | None = None,
+        build: Callable[..., Any] = build_image,
+    ) -> Any:
         """The image of this program for a core, or for an engine of several lanes."""
         Units(self.model, ring)  # refuses a ring that has no scales
         options = ImageOptions(
-            threads=as_whole(threads, "number of threads"),
+            threads=None if threads is None else as_whole(threads, "number of threads"),
             lanes=as_whole(lanes, "number of lanes"),
             self_check=None if self_check is None else bool(self_check),
             depth=None if depth is None else as_whole(depth, "program depth"),
+            registers=registers,
         )
-        return build_image(self.model, ring, options)
+        return build(self.model, ring, options)
 
 
 def _warn(precision: Precision) -> None:

@@ -160,7 +160,7 @@ def _place(image: MachineImage, row: Any) -> str:
 
 
 def _register(image: MachineImage, row: Any) -> str:
-    return "S" if row["dst"] == image.config.width else f"R{row['dst']}"
+    return "S" if row["dst"] == image.config.accumulator else f"R{row['dst']}"
 
 
 def _value(image: MachineImage, word: Any) -> str:

@@ -3,11 +3,12 @@ them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from skinny.model.machine.image import MachineImage
-from skinny.model.machine.isa import CoreConfig, Words
+from skinny.model.machine.isa import ONE, CoreConfig, Words
 from skinny.model.program.forms import Form, Input, Linear, Weight
 from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import FixedPoint
@@ -29,8 +30,10 @@ def random_program(
 ) -> Program:
     """A program of ``length`` instructions for a core of ``config``; its weights are spread over the whole ring.
     Linear forms are used where the core has an attention unit, and likewise assigns, sums of registers, relu and
-    argmax. A ``reversible`` program assigns nothing."""
-    ring = config.ring
+    argmax. A ``reversible`` program assigns nothing. Of registers in memory it uses a few, none before it is
+    assigned."""
+    ring, width = config.ring, min(config.width, 8) if config.deep else config.width
+    length = max(length, int(config.deep))  # something has to be assigned before it can be sent
     # With assigns the empty form is one weight more, which is zero.
     inputs, count = min(inputs, config.inputs), min(8, config.weights - config.assign)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
@@ -42,9 +45,9 @@ def random_program(
     if config.sums:
         forms += [form for form in forms if isinstance(form, Linear)]
         for at in range(len(forms) - 5, len(forms)):
-            forms[at] = _with_registers(rng, forms[at], config.width, inputs, count)
-    dst = rng.integers(0, config.width, length)
-    src = (dst + rng.integers(1, config.width, length)) % config.width
+            forms[at] = _with_registers(rng, forms[at], width, inputs, count)
+    dst = rng.integers(0, width, length)
+    src = (dst + rng.integers(1, width, length)) % width
     places = sorted([*rng.integers(0, length + 1, outputs - 1).tolist(), length])
     sign, form = rng.choice([-1, 1], length), rng.integers(0, len(forms), length)
     mode = np.zeros(length, dtype=np.uint8)
@@ -55,18 +58,50 @@ def random_program(
         found = forms[number]
         if mode[at] == Mode.ADD and isinstance(found, Linear) and target in found.registers:
             form[at] = 0  # an add must not read what it writes
-    return Program(
-        width=config.width,
+    program = Program(
+        width=width,
         inputs=tuple(f"x{u}" for u in range(inputs)),
         weights=weights,
         forms=tuple(forms),
         code=Columns.of(dst, src, sign, form, mode),
         outputs=tuple(
-            Output(f"y{n}", int(rng.integers(config.width)), at, restart and bool(rng.random() < 0.3))
+            Output(f"y{n}", int(rng.integers(width)), at, restart and bool(rng.random() < 0.3))
             for n, at in enumerate(places)
         ),
         argmax="number" if config.argmax else "",
     )
+    return _assigned_first(rng, program, config.width) if config.deep else program
+
+
+def _assigned_first(rng: np.random.Generator, program: Program, width: int) -> Program:
+    """The program with other operands where a register is read that was not assigned, or register 1 is written, and
+    without restarts; then with its registers spread over ``width``."""
+    dst, src, sign, form, mode = (column.copy() for column in program.code.arrays())
+    assigned = [ONE]
+    known = [len(assigned)]
+    for at in range(len(dst)):
+        dst[at] = 0 if dst[at] == ONE else dst[at]
+        src[at] = src[at] if src[at] in assigned and src[at] != dst[at] else ONE
+        found = program.forms[form[at]]
+        if isinstance(found, Linear) and (found.registers - set(assigned) or int(dst[at]) in found.registers):
+            form[at] = 0
+        assigned += [] if dst[at] in assigned else [int(dst[at])]
+        known.append(len(assigned))
+    spread = np.arange(width)
+    spread[2:] = 2 + rng.permutation(width - 2)
+    outputs = []
+    for output in program.outputs:
+        position = max(1, output.at)
+        register = assigned[int(rng.integers(1, known[position]))]
+        outputs.append(output._replace(at=position, register=int(spread[register]), restart=False))
+    forms = tuple(
+        form._replace(sums=tuple((scalar, int(spread[register])) for scalar, register in form.sums))
+        if isinstance(form, Linear)
+        else form
+        for form in program.forms
+    )
+    code = Columns.of(spread[dst], spread[src], sign, form, mode)
+    return replace(program, width=width, start=(), forms=forms, code=code, outputs=tuple(outputs))
 
 
 def _with_registers(rng: np.random.Generator, form: Form, width: int, inputs: int, weights: int) -> Linear:

@@ -27,12 +27,12 @@ RETIRE = np.dtype(
             ("cycle", "i8"),
             ("value", "u8"),
             ("pc", "u4"),
+            ("dst", "u2"),
             ("thread", "u1"),
             ("op", "u1"),
-            ("dst", "u1"),
             ("fault", "u1"),
         ),
-        *(("lane", "u1"), ("", "V7")),
+        *(("lane", "u1"), ("", "V6")),
     ]
 )
 #: A row for each result: the cycle in which it was first valid, the cycle in which it was taken (-1: not in this

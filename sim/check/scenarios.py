@@ -38,8 +38,10 @@ def reset_steps(rng: np.random.Generator, image: MachineImage, vectors: Words) -
 
 
 def _shortest(rng: np.random.Generator, image: MachineImage) -> MachineImage:
-    """A program of one input for the same hardware that only sends a register."""
+    """A program of one input for the same hardware that only sends a register, one in memory when it was assigned."""
     program = random_program(rng, image.config, 0, inputs=1)
+    if image.config.deep:
+        return image.reassemble(program)
     # Some fixed-point formats have no one, but all rings have minus one.
     return image.reassemble(dataclasses.replace(program, start=(-1,) * program.width))
 

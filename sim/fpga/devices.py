@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skinny.model.errors import InputError
+from skinny.model.machine.image import MachineImage
+from skinny.model.parallel.image import ImageOptions, build_image
+from skinny.model.program.program import Program
+from skinny.model.rings import Ring
 
 __all__ = ["DEVICES", "ECP5", "ICE40", "Device", "Family", "find_device"]
 
@@ -18,7 +22,8 @@ class Family:
     it writes, of which ``pack`` makes a bitstream; its name on a board ends in ``ending``. ``luts``, ``multipliers``
     and ``block_rams`` are nextpnr's names of these cells. ``cells`` is what the family calls the places that LUTs and
     registers share, and ``site`` is how nextpnr's names of those places begin, after the position. ``target`` names the
-    parts that the core has for the family, ``ripup`` are options to route late nets once more.
+    parts that the core has for the family, ``ripup`` are options to route late nets once more, and ``pipeline`` is that
+    of registers in memory: the shortest that is fast there.
     """
 
     name: str
@@ -36,6 +41,14 @@ class Family:
     site: str
     target: str = "generic"
     ripup: tuple[str, ...] = ()
+    pipeline: int = 7
+
+    def build_image(self, program: Program, ring: Ring, options: ImageOptions) -> MachineImage:
+        """The image of ``program`` for a device of this family, with its pipeline unless ``options`` say another."""
+        image = build_image(program, ring, options)
+        if image.config.deep and options.pipeline is None:
+            image = build_image(program, ring, replace(options, pipeline=self.pipeline))
+        return image
 
     @property
     def block_bits(self) -> int:
@@ -74,6 +87,7 @@ ECP5 = Family(
     site="SLICE",
     target="ecp5",
     ripup=("--tmg-ripup",),
+    pipeline=9,
 )
 
 

@@ -19,10 +19,12 @@ __all__ = ["Expected", "expect_fit", "expected_cells", "multipliers"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The right counts. They are ranges, because yosys weighs some blocks against LUTs."""
+    """The right counts. They are ranges, because yosys weighs some blocks against LUTs. ``idle`` are the inputs that
+    mean nothing to the design."""
 
     dsp: range
     block_ram: range
+    idle: frozenset[str] = frozenset()
 
 
 def expected_cells(
@@ -42,7 +44,13 @@ def expected_cells(
     program, weights = (config.word_bits + guard, config.depth), (config.bits + guard, config.weights)
     inputs = (config.bits + guard, 2 << (vector_bits + index_bits(config.inputs)))
     results = (config.bits + 2 + guard * (1 + index_bits(2 * config.fifo)), config.fifo)
-    memories = [program, weights, inputs, results] * cores + [results] * engine
+    each = [program, weights, inputs, results]
+    if config.deep:
+        # Registers are there twice; the accumulator as a factor once more.
+        threads = 1 << index_bits(config.threads)
+        registers = (config.bits + guard, threads << index_bits(config.width))
+        each += [registers, registers, *([(config.bits + guard, threads)] if config.attention else [])]
+    memories = each * cores + [results] * engine
     if config.argmax:
         memories += (1 + guard) * [(config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length())]
     images = rom.lanes if rom is not None else []
@@ -60,7 +68,9 @@ def expected_cells(
             least += _blocks(shapes, _differing(words, depth), len(words)) - _blocks(shapes, bits, depth)
     products = multipliers(config.ring, device)
     times = cores + engine
-    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1))
+    # Every vector of an engine is a batch.
+    idle = frozenset(["i_last"] if engine else [])
+    return Expected(range(products[0] * times, products[-1] * times + 1), range(least, most + 1), idle)
 
 
 def expect_fit(cells: Expected, device: Device) -> None:

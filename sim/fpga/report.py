@@ -103,6 +103,8 @@ class Report:
             "sums": config.sums,
             "relu": config.relu,
             "argmax": config.argmax,
+            "registers": config.registers,
+            **({"pipeline": config.pipeline} if config.deep else {}),
             "lanes": len(image.lanes),
             "rom": self.design.rom,
             "target": self.design.target,

@@ -11,7 +11,8 @@ struct Retire {
     int64_t cycle;
     uint64_t value;
     uint32_t pc;
-    uint8_t thread, op, dst, fault, lane, unused[7];
+    uint16_t dst;
+    uint8_t thread, op, fault, lane, unused[6];
 };
 
 struct Result {
@@ -181,10 +182,10 @@ void skinny_run(void* handle, Run* run) {
     int64_t active = 0, working = 0, cycle = 0;
     bool waits = false;
     Result held{};
-    const auto retire = [&](uint8_t lane, uint64_t value, uint32_t pc, uint8_t thread, uint8_t op, uint8_t dst, uint8_t fault) {
+    const auto retire = [&](uint8_t lane, uint64_t value, uint32_t pc, uint8_t thread, uint8_t op, uint16_t dst, uint8_t fault) {
         worked += op >= 1 && op <= 5;
         if (given.trace && traced < given.trace_room)
-            given.trace[traced] = Retire{cycle, value, pc, thread, op, dst, fault, lane, {}};
+            given.trace[traced] = Retire{cycle, value, pc, dst, thread, op, fault, lane, {}};
         ++traced;
         active = cycle + 1;
     };

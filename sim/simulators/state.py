@@ -21,19 +21,20 @@ PUBLIC = " /*verilator public_flat_rw*/"
 #: The purpose of an element, by the first pattern that its path matches; a memory's path ends in ``[]``.
 _PATTERNS = (
     (r"\.program\.memory\[\]", "program memory"),
-    (r"\.weights\.memory\[\]", "weight memory"),
-    (r"\.inputs\.memory\.memory\[\]", "input memory"),
+    (r"\.weights\.(memory\.)?memory\[\]", "weight memory"),
+    (r"\.inputs\.memory\.(memory\.)?memory\[\]", "input memory"),
+    (r"\.registers\.\w+\.memory\.memory\[\]", "register memory"),
     (r"\.results\.memory\.memory\[\]", "result FIFO"),
     (r"guard|echo|numbering|parity|alarm|cleared|argmax_copy", "guard"),
     (r"\.argmax\W", "argmax"),
-    (r"\.(program|weights|memory)\.", "memory outputs"),
+    (r"\.(program|weights|memory|registers)\.", "memory outputs"),
     (r"\.datapath\.r\d+_\d+$", "registers R"),
     (r"\.datapath\.sum_\d+$", "accumulator S"),
     (r"\.arithmetic\.", "multiply-add"),
     (r"\.datapath\.(x1|w1|w2|s2|scalar|held)", "operands"),
     (r"\.datapath\.(write|start|clear)", "write-back"),
     (r"differs|stain|core\.fault", "check"),
-    (r"control|core\.(f3_)?word", "instructions"),
+    (r"control|effect|decoder|core\.(f3_)?word", "instructions"),
     (r"\.sequencer\.|waiting|behind|drained", "sequencer"),
     (r"\.inputs\.", "input control"),
     (r"\.results\.", "FIFO control"),
@@ -45,9 +46,9 @@ PLACES = (
     *("sequencer", "tags", "instructions", "input control", "FIFO control", "start and settings"),
     *("memory outputs", "operands", "multiply-add", "write-back", "registers R", "accumulator S", "check"),
     *("argmax", "guard"),
-    *("program memory", "weight memory", "input memory", "result FIFO"),
+    *("program memory", "weight memory", "input memory", "register memory", "result FIFO"),
 )
-MEMORIES = PLACES[-4:]
+MEMORIES = PLACES[-5:]
 
 
 class Element(NamedTuple):

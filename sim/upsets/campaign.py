@@ -142,13 +142,14 @@ class Campaign:
 def campaign(
     image: Image, count: int, seed: int, progress: Callable[[int], None] = lambda done: None, *, recover: bool = False
 ) -> Campaign:
-    """``count`` upsets of registers and ``count`` of memories, a quarter each, in cycles of the second of four batches.
+    """``count`` upsets of registers and ``count`` of memories, an equal part each, in the second of four batches.
     No bit is flipped twice before every bit of its kind was flipped once. ``progress`` is told how many are done."""
     upsets = Upsets(image)
     config = image.config
     rng = np.random.default_rng(seed)
     places = np.array([element.place for element in upsets.elements])
-    groups = [(~np.isin(places, MEMORIES), count), *((places == memory, -(-count // 4)) for memory in MEMORIES)]
+    memories = [places == memory for memory in MEMORIES if memory in places]
+    groups = [(~np.isin(places, MEMORIES), count), *((memory, -(-count // len(memories))) for memory in memories)]
     chosen = np.concatenate([draw_bits(rng, upsets.elements, np.flatnonzero(group), n) for group, n in groups])
     rng.shuffle(chosen)
     parts = []

@@ -30,10 +30,13 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "self-check": {"self_check": True},
     "self-check rom": {"self_check": True, "rom": True},
     "lanes": {"lanes": 2},
+    "registers in memory": {"self_check": True, "registers": "memory", "width": 20},
     "board": {"self_check": True},
 }
-#: Programs that take turns. The second has no weights, so that it does not overwrite the weight memory.
+#: Programs that take turns. The second has no weights, so that it does not overwrite the weight memory. Registers in
+#: memory know no restart, and nothing but one in register 1.
 FORMULAS = ("y0 = (a + b + 1)*c - d; y1 = a*b*d", "y = a*b*c*d")
+DEEP_FORMULAS = ("y = (a + b + 1)*(c - d)", "y = a*b")
 SIZE = {"depth": 128, "inputs": 4, "weights": 8}
 #: Vectors of a run.
 VECTORS = 10
@@ -46,7 +49,8 @@ def power_up(design: str, ring: Ring, seeds: range) -> Iterator[str | None]:
     run it on random vectors. Yields a message for each seed, or None if all was right."""
     options = DESIGNS[design] | SIZE
     rom = options.pop("rom", False)
-    programs = [compile_formula(parse_formula(text)).program for text in FORMULAS]
+    formulas = DEEP_FORMULAS if "registers" in options else FORMULAS
+    programs = [compile_formula(parse_formula(text)).program for text in formulas]
     images = [build_image(program, ring, ImageOptions(**options)) for program in programs]
     tried = [_Board(image) if design == "board" and isinstance(image, Image) else _Core(image, rom) for image in images]
     for seed in seeds:

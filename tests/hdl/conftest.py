@@ -12,7 +12,7 @@ import pytest
 from amaranth.sim import Simulator
 from skinny.hdl.core.core import Core
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig, Op
+from skinny.model.machine.isa import ONE, CoreConfig, Op
 from skinny.model.program.program import Columns, Output, Program
 
 RETIRE = ("thread", "pc", "op", "dst", "value", "fault")
@@ -147,9 +147,14 @@ def random_words(rng: np.random.Generator, config: CoreConfig, shape: tuple[int,
 
 
 def random_image(rng: np.random.Generator, config: CoreConfig, length: int, malformed: bool = False) -> Image:
-    """Random words and an emit of the last output at the end. Without ``malformed`` all of them mean something."""
+    """Random words and an emit of the last output at the end. Without ``malformed`` all of them mean something. For
+    registers in memory words that assign all of them come first."""
     words: list[int] = []
     emits = 1
+    if config.deep:
+        assigned = [register for register in range(config.width) if config.attention or register != ONE]
+        words = [config.encode(Op.APPLY_W, dst=r, src=ONE, k=r % config.weights, flag=1) for r in assigned]
+        length += len(words)
     while len(words) < length:
         word = int(rng.integers(0, 1 << config.word_bits, dtype=np.uint64))
         if word & 7 == Op.EMIT:
@@ -159,9 +164,9 @@ def random_image(rng: np.random.Generator, config: CoreConfig, length: int, malf
             words.append(word)
         elif word & 7 == Op.EMIT:
             emits -= 1
-    words.append(config.encode(Op.EMIT, dst=int(rng.integers(config.width)), neg=1))
+    words.append(config.encode(Op.EMIT, dst=0 if config.deep else int(rng.integers(config.width)), neg=1))
     weights = random_words(rng, config, (config.weights,)).tolist()
-    start = random_words(rng, config, (config.width,)).tolist()
+    start = random_words(rng, config, (config.starts,)).tolist()
     return image_of(config, words, weights, start, config.inputs)
 
 

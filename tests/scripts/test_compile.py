@@ -55,6 +55,7 @@ def test_defaults(skinny, asked):
         "without": frozenset(),
         "start": None,
         "precision": None,
+        "keep": {"linear", "reversible"},
     }
 
 
@@ -69,10 +70,15 @@ def test_every_option_reaches_the_compiler(skinny, asked):
         "without": frozenset({"prune", "peephole"}),
         "start": (-1, 1, 0, 0, 2),
         "precision": None,
+        "keep": {"linear", "reversible"},
     }
+    for text, keep in (("none", set()), ("linear", {"linear"}), ("reversible,linear", {"linear", "reversible"})):
+        assert skinny("compile", "a*b", "--keep", text)[0] == 0
+        assert asked[-1][1]["keep"] == keep
+    assert "argmax class" in skinny("compile", "a*b", "--argmax", "class")[1]
     assert skinny("compile", "a*b", "--attention", "--without", "prune,peephole")[0] == 0
-    assert asked[1][1]["attention"] is True
-    assert asked[1][1]["without"] == {"prune", "peephole"}
+    assert asked[-1][1]["attention"] is True
+    assert asked[-1][1]["without"] == {"prune", "peephole"}
 
 
 @pytest.mark.parametrize("text", ["-a*b", "-a", "-2*a", "- a"])
@@ -202,6 +208,12 @@ BAD_PRECISION = [
     (["x*y", "--ring", "fixed:16", "--box", "0:1", "--error", "0"], "the error must be above zero, not 0"),
     (["sin(x)", "--ring", "fixed:16", "--box", "0:1"], "--error is missing"),
     (["sin(x)"], "functions need --box and --error"),
+    (["relu(x)"], "relu(x) is neither linear nor reversible: relu needs --keep none"),
+    (["x*y", "--keep", "both"], "keep must be linear,reversible or one of linear, reversible, none; not 'both'"),
+    (["x*y", "--keep", "none", "--contract", "in-place"], "--contract in-place goes without --keep none"),
+    (["x*y", "--keep", "linear", "--no-attention"], "it goes without --no-attention"),
+    (["x*y", "--argmax", "2"], "argmax must be the name of a result, not '2'"),
+    (["x*y", "--width", "1025"], "the width must be 3 to 1024, not 1025"),
 ]
 
 

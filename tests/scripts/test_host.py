@@ -75,7 +75,7 @@ def test_load_run_info_reset(folder, skinny, answer, port):
     assert info["core"] == {
         **{"width": 3, "threads": 4, "depth": 64, "inputs": 5, "weights": 6},
         **{"attention": True, "check": True, "fifo": 64, "slices": 32, "guard": False},
-        **{"assign": False, "sums": False, "relu": False, "argmax": 0},
+        **{"assign": False, "sums": False, "relu": False, "argmax": 0, "registers": "flipflops"},
     }
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2")
     assert (code, err) == (0, "")

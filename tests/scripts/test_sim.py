@@ -1,6 +1,8 @@
 """``skinny sim`` and ``skinny bench sim``."""
 
 import json
+import random
+from fractions import Fraction
 
 import pytest
 from skinny import answers
@@ -30,6 +32,55 @@ def test_random_inputs(answer, simulator):
     assert told["cycles_per_inference"] == told["cycles"] / 10
     assert 3 * 7 * 4 < told["cycles"] < 3 * 7 * 4 + 30
     assert told["multiplier_utilisation"] == pytest.approx(5 * 10 / (7 * 4 * 3 - 2))
+
+
+DEEP = """skinny 1
+width 20
+start 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+inputs a b
+R19 += a*R1
+R2 += b*R19
+R19 = b*R2
+emit y = R19
+end
+"""
+
+
+def test_registers_in_memory(answer, skinny, folder):
+    """More than 16 registers are in memory, with 8 threads; fewer are, when it is asked for."""
+    (folder / "deep.skn").write_text(DEEP)
+    told = answer("sim", "deep.skn", "--ring", "modular:16", "--random", "12")
+    assert told["match"]
+    # Four words, two batches of eight threads; the last result of an empty core comes 11 cycles after its batch.
+    assert 2 * 4 * 8 < told["cycles"] < 2 * 4 * 8 + 30
+    (folder / "few.skn").write_text(DEEP.replace("width 20", "width 3").replace(" 0" * 17, "").replace("R19", "R0"))
+    few = answer("sim", "few.skn", "--ring", "modular:16", "--random", "12", "--registers", "memory")
+    assert few["results"] == told["results"]
+    assert few["cycles"] == told["cycles"]
+    longer = answer(
+        "sim", "few.skn", "--ring", "modular:16", "--random", "12", "--registers", "memory", "--pipeline", "9"
+    )
+    assert longer["cycles"] == told["cycles"] + 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--registers", "flipflops"], "the width must be 3 to 16, not 20"),
+        (["--threads", "5"], "the number of threads must be 6 to 16, not 5"),
+        (["--lanes", "2"], "a lane has its registers in flip-flops: they begin with unit vectors"),
+        (["--self-check"], "a self-check needs a reversible program, but instruction 2 assigns a register"),
+    ],
+)
+def test_what_registers_in_memory_refuse(skinny, folder, options, message):
+    (folder / "deep.skn").write_text(DEEP)
+    code, _, err = skinny("sim", "deep.skn", "--ring", "modular:16", "--random", "2", *options)
+    assert (code, err) == (2, f"skinny: error: {message}\n")
+
+
+def test_a_pipeline_is_of_registers_in_memory(skinny):
+    code, _, err = skinny("sim", "p.skn", "--ring", "modular:16", "--random", "2", "--pipeline", "9")
+    assert (code, err) == (2, "skinny: error: a pipeline of 9 needs registers in memory\n")
 
 
 def test_self_check(answer, folder):
@@ -78,8 +129,8 @@ def test_waveform(answer, folder, simulator):
 def test_divergence_is_exit_code_1(skinny, monkeypatch):
     negate = Arithmetic._negate_binary
 
-    def wrong(self, product, acc, neg):
-        return negate(self, product, acc, ~neg)
+    def wrong(self, product, neg, **acc):
+        return negate(self, product, ~neg, **acc)
 
     monkeypatch.setattr(Arithmetic, "_negate_binary", wrong)
     code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--inputs", "a=3,b=0.5", "--json")
@@ -168,3 +219,57 @@ def test_the_rtl_in_the_users_units(answer, skinny, folder):
     code, _, err = skinny("sim", "w.skn", "--inputs", "v=4095,t=-2", "--strict")
     line = "fixed:16.14: 1 of 1 row wrapped, so that results are wrong by more than rounding"
     assert (code, err) == (1, f"skinny: error: check failed: {line} (--strict)\n")
+
+
+NETWORK = """\
+skinny 1
+width 4
+ring fixed:16.8
+inputs a b
+weight w[0] = 3/2
+weight w[1] = -1/4
+weight w[2] = 1/2
+form f[0] = w[0]*a + w[1]*b + w[2]
+form f[1] = w[1]*R2 + w[0]*R3 + a*R3 + w[2]
+{argmax}R2 = relu(f[0]*R1)
+R3 = relu(-b*R1)
+R0 = f[1]*R1
+R3 -= w[0]*R2
+emit y0 = R0
+emit y1 = R3
+emit y2 = R2
+end
+"""
+
+
+def test_a_network_gives_what_rationals_give(answer, skinny, tmp_path):
+    """Inputs of four fraction bits, so that fixed point rounds nothing."""
+    rng = random.Random(5)
+    rows = [[Fraction(rng.randint(-32, 32), 16) for _ in range(2)] for _ in range(30)]
+    expected = []
+    for a, b in rows:
+        hidden = max(Fraction(3, 2) * a - b / 4 + Fraction(1, 2), 0), max(-b, 0)
+        total = -hidden[0] / 4 + Fraction(3, 2) * hidden[1] + a * hidden[1] + Fraction(1, 2)
+        expected.append([total, hidden[1] - Fraction(3, 2) * hidden[0], hidden[0]])
+    given = tmp_path / "rows.csv"
+    given.write_text("a,b\n" + "".join(f"{float(a)},{float(b)}\n" for a, b in rows))
+    for name, argmax in (("plain", ""), ("decides", "argmax best\n")):
+        (tmp_path / f"{name}.skn").write_text(NETWORK.format(argmax=argmax))
+    plain, decides = (str(tmp_path / f"{name}.skn") for name in ("plain", "decides"))
+    ran = answer("run", plain, "--inputs", str(given))["outputs"]
+    assert [list(row) for row in zip(*ran.values(), strict=True)] == expected
+    numbers = [row.index(max(row)) for row in expected]
+    assert len(set(numbers)) == 3
+    assert answer("run", decides, "--inputs", str(given))["outputs"] == {"best": numbers}
+    told = answer("sim", decides, "--inputs", str(given), "--simulator", "amaranth")
+    assert (told["match"], told["results"]) == (True, {"best": numbers})
+    for option, said in (
+        (("--lanes", "2"), "lanes need a linear program, but instruction 0 takes the relu"),
+        (("--self-check",), "a self-check needs a reversible program, but instruction 0 takes the relu"),
+        (("--ring", "prime:7"), "relu and argmax need a ring with signs, not prime:7"),
+        (("--threads", "3"), "argmax needs 4 threads or more"),
+    ):
+        name = decides if option[0] == "--threads" else plain
+        code, _, err = skinny("sim", name, "--random", "4", *option)
+        assert (code, err.count("\n")) == (2, 1)
+        assert err.startswith(f"skinny: error: {said}")

@@ -17,7 +17,7 @@ from skinny.sim.check.stimulus import random_elements, random_stimulus
 from skinny.sim.simulators.bulk import BulkCore
 
 #: Every ring; widths 3, 4, 8; threads 1, 2, 3, 4, 6; with and without attention and guard; then cores with the units
-#: that pure programs do not need. Odd sizes leave room for words that mean nothing.
+#: that pure programs do not need, and with registers in memory. Odd sizes leave room for words that mean nothing.
 SMALL = {"depth": 64, "inputs": 5, "weights": 6}
 #: Forms with registers are longer.
 NETWORK = {"assign": True, "sums": True, "relu": True, **SMALL, "depth": 256}
@@ -37,6 +37,8 @@ CONFIGS = [
     CoreConfig(FixedPoint(16, 8), width=3, threads=4, guard=True, argmax=8, **NETWORK),
     CoreConfig(Modular(9), width=4, threads=1, **NETWORK),
     CoreConfig(PrimeField(251), width=5, threads=2, **NETWORK | {"relu": False}),
+    CoreConfig(FixedPoint(16, 8), width=64, threads=6, guard=True, argmax=8, registers="memory", **NETWORK),
+    CoreConfig(PrimeField(251), width=5, threads=8, registers="memory", pipeline=9, **NETWORK | {"relu": False}),
 ]
 MAIN = CONFIGS[3]
 
@@ -44,6 +46,7 @@ MAIN = CONFIGS[3]
 def name_of(config):
     extra = ("" if config.attention else "-plain") + "-guard" * config.guard
     extra += "".join(f"-{unit}" for unit in ("assign", "sums", "relu", "argmax") if getattr(config, unit))
+    extra += "-memory" * config.deep
     return f"{config.ring.name}-w{config.width}-t{config.threads}{extra}"
 
 

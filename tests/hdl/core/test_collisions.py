@@ -5,10 +5,13 @@ Synthesis may then leave out the logic that would order the two (``COLLISION_X_M
 so the proof holds whatever they contain, whatever arrives at the ports and whenever reset comes.
 """
 
+from dataclasses import replace
+
 import pytest
 from amaranth.back import rtlil
 from skinny.hdl.core.core import Core
-from skinny.model.machine.isa import CoreConfig
+from skinny.hdl.core.register_memory import operand_latency, summand_latency
+from skinny.model.machine.isa import CoreConfig, index_bits
 from skinny.model.rings import Modular
 from skinny.sim.fpga.tools import run_tool
 
@@ -47,11 +50,64 @@ CLAIMS = {
 INVARIANTS = ["waiting <= used", "used - waiting == in_last + in_other"]
 
 
-def wrapper(core: Core, claims: list[str]) -> str:
+#: The same for registers in memory, in which a read of the operands is two modules deep.
+DEEP_MEMORIES = {
+    "program": "store.program",
+    "weights": "store.weights.memory",
+    "inputs": "inputs.memory.memory",
+    "results": "results.memory",
+    **{name: f"datapath.registers.{name}_copy.memory" for name in ("src", "sum", "dst")},
+}
+
+
+def live(stage: int) -> str:
+    return f"f{stage}_live" if stage < 3 else f"t{stage}_live"
+
+
+def writing(pipeline: int) -> range:
+    """The stages from whose registers on it is known that an instruction will write."""
+    return range(3 if pipeline == 6 else 4, pipeline + 1)
+
+
+def deep_signals(pipeline: int, threads: int) -> dict[str, tuple[str, int]]:
+    """The tags of all stages, and whether their instructions will write, beside :data:`SIGNALS`."""
+    tags = {0: "sequencer.tag", 1: "f1_tag", 2: "f2_tag"}
+    tags |= {stage: f"datapath.t{stage}_tag" for stage in range(3, pipeline + 1)}
+    signals = dict(SIGNALS)
+    for stage, tag in tags.items():
+        signals |= {live(stage): (f"{tag}.live", 1), f"thread{stage}": (f"{tag}.thread", index_bits(threads))}
+    for stage in writing(pipeline):
+        signals[f"write{stage}"] = (f"datapath.t{stage}_effect.write", 1)
+    return signals
+
+
+def deep_invariants(pipeline: int, threads: int) -> list[str]:
+    """A batch goes through the stages thread by thread without a gap, and only instructions of a batch write."""
+    found = [f"!{live(0)} || thread0 < {threads}"]
+    for younger in range(pipeline):
+        older = younger + 1
+        follows = f"({live(older)} && thread{older} != {threads - 1})"
+        found += [
+            f"!{live(older)} || thread{older} < {threads}",
+            f"!{follows} || ({live(younger)} && thread{younger} == thread{older} + 1)",
+            f"{follows} || !{live(younger)} || thread{younger} == 0",
+        ]
+    return found + [f"!write{stage} || {live(stage)}" for stage in writing(pipeline)]
+
+
+def deep_claims(pipeline: int) -> list[str]:
+    config = CoreConfig(Modular(2), threads=16, registers="memory", pipeline=pipeline)
+    # Factors are read in stage 2; a summand comes when the product does, two registers after the factors or, when the
+    # product is negated in a stage of its own, three.
+    summand = 2 + operand_latency(config) + (2 if pipeline < 8 else 3) - summand_latency(config)
+    return [f"!(collision_{name} && {live(stage)})" for name, stage in (("src", 2), ("sum", 2), ("dst", summand))]
+
+
+def wrapper(core: Core, claims: list[str], memories: dict[str, str], signals: dict[str, tuple[str, int]]) -> str:
     """Verilog that claims things about the core inside."""
-    ports = [f".\\{inside} ({name})" for name, (inside, _) in SIGNALS.items()]
-    lines = [f"wire [{bits - 1}:0] {name};" for name, (_, bits) in SIGNALS.items()]
-    for name, inside in MEMORIES.items():
+    ports = [f".\\{inside} ({name})" for name, (inside, _) in signals.items()]
+    lines = [f"wire [{bits - 1}:0] {name};" for name, (_, bits) in signals.items()]
+    for name, inside in memories.items():
         lines.append(f"wire {name}_write, {name}_fetch;")
         lines.append(f"wire [15:0] {name}_addr, {name}_write_addr;")
         lines.append(f"wire collision_{name} = {name}_write && {name}_fetch && {name}_addr == {name}_write_addr;")
@@ -69,12 +125,19 @@ def wrapper(core: Core, claims: list[str]) -> str:
     return f"module top({header});\n{body}\nalways @* begin\n{asserts}\nend\nendmodule\n"
 
 
-def proven(folder, threads: int, claims: list[str]) -> bool:
-    """Whether the claims hold for a core of ``threads``, by induction."""
-    core = Core(CoreConfig(Modular(2), threads=threads, depth=4, inputs=2, weights=2, fifo=16))
-    seen = [inside for inside, _ in SIGNALS.values()]
-    seen += [f"{inside}.{port}" for inside in MEMORIES.values() for port in PORTS]
-    (folder / "top.sv").write_text(wrapper(core, claims))
+def proven(folder, threads: int, claims: list[str], pipeline: int = 0) -> bool:
+    """Whether the claims hold for a core of ``threads``, by induction; with a ``pipeline`` its registers are in
+    memory."""
+    config = CoreConfig(Modular(2), threads=threads, depth=4, inputs=2, weights=2, fifo=16)
+    memories, signals = MEMORIES, SIGNALS
+    if pipeline:
+        memories, signals = DEEP_MEMORIES, deep_signals(pipeline, threads)
+        config = replace(config, width=4, threads=16, registers="memory", pipeline=pipeline)
+        object.__setattr__(config, "threads", threads)  # a configuration refuses too few
+    core = Core(config)
+    seen = [inside for inside, _ in signals.values()]
+    seen += [f"{inside}.{port}" for inside in memories.values() for port in PORTS]
+    (folder / "top.sv").write_text(wrapper(core, claims, memories, signals))
     (folder / "core.il").write_text(rtlil.convert(core, name="core"))
     (folder / "prove.ys").write_text(
         "read_rtlil core.il; delete t:$mem*; proc; flatten; "
@@ -93,6 +156,20 @@ def proven(folder, threads: int, claims: list[str]) -> bool:
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_no_instruction_and_no_result_reads_what_is_just_written(tmp_path, threads):
     assert proven(tmp_path, threads, [*INVARIANTS, *CLAIMS.values()])
+
+
+@pytest.mark.parametrize(("pipeline", "threads"), [(6, 5), (7, 6), (8, 7), (9, 8), (7, 9)])
+def test_no_instruction_reads_a_register_in_memory_that_is_just_written(tmp_path, pipeline, threads):
+    claims = [*INVARIANTS, *CLAIMS.values(), *deep_invariants(pipeline, threads), *deep_claims(pipeline)]
+    assert proven(tmp_path, threads, claims, pipeline)
+
+
+@pytest.mark.parametrize("pipeline", [6, 7, 8, 9])
+def test_with_one_thread_less_some_do(tmp_path, pipeline):
+    """A factor is then read in the cycle in which the instruction before writes it."""
+    threads = pipeline - 2
+    claims = [*INVARIANTS, *CLAIMS.values(), *deep_invariants(pipeline, threads), *deep_claims(pipeline)]
+    assert not proven(tmp_path, threads, claims, pipeline)
 
 
 @pytest.mark.parametrize("name", ["program", "weights", "inputs"])

@@ -26,6 +26,16 @@ CASES = {
     "fixed": (CoreConfig(FixedPoint(16, 8), depth=64, inputs=4, weights=8), False),
     "fixed-rom": (CoreConfig(FixedPoint(16, 8), depth=64, inputs=4, weights=8), True),
     "prime-t3": (CoreConfig(PrimeField(251), threads=3, depth=64, inputs=4, weights=8), False),
+    "network": (
+        CoreConfig(
+            FixedPoint(16, 8), depth=256, inputs=4, weights=9, assign=True, sums=True, relu=True, argmax=4, guard=True
+        ),
+        False,
+    ),
+    "memory": (
+        CoreConfig(FixedPoint(16, 8), 64, 8, depth=256, inputs=4, weights=9, relu=True, registers="memory"),
+        False,
+    ),
     "boolean-rom": (CoreConfig(Boolean(), threads=2, depth=64, inputs=4, weights=8, slices=64), True),
 }
 
@@ -128,7 +138,9 @@ def test_the_manifest(folder):
         bits = "" if port["bits"] == 1 else rf"\[{port['bits'] - 1}:0\] "
         assert re.search(rf"\n  {port['direction']} {bits}{port['name']};", top)
     assert told["files"] == sorted(path.name for path in folder.iterdir())
-    assert told["latency"]["constant"] == told["parameters"]["threads"] + 8
+    sizes = told["parameters"]
+    constant = sizes["pipeline"] + 4 if sizes["registers"] == "memory" else sizes["threads"] + 8
+    assert told["latency"]["constant"] == constant + bool(sizes["argmax"])
     words = len((folder / "program.hex").read_text().split())
     assert told["program"]["words"] == told["latency"]["length"] == words
     assert told["rom"] == (not (folder / "load.hex").exists())
@@ -195,3 +207,15 @@ def test_the_port_for_simulation_may_be_left_open(retire):
     ports = re.search(r"module skinny_core\((.*?)\)", to_verilog(Pins(Core(config), retire=retire)), re.DOTALL)[1]
     assert ("retire_value" in ports) is retire
     assert "load_data" in ports
+
+
+def test_the_manifest_says_what_a_program_promises():
+    told = {}
+    for name in ("fixed", "network"):
+        image, elements, rom = make(name)
+        told[name] = json.loads(design_files(image, elements, rom=rom)["manifest.json"])
+    keys = ("linear", "reversible", "argmax", "outputs")
+    assert [told["fixed"]["program"][key] for key in keys] == [True, True, False, ["y0", "y1"]]
+    assert [told["network"]["program"][key] for key in keys] == [False, False, True, ["number"]]
+    assert told["network"]["units"]["outputs"] == [{"name": "number", "meaning": "the number of the largest output"}]
+    assert [field["name"] for field in told["network"]["encoding"]["fields"]][2:5] == ["flag", "relu", "dst"]

@@ -95,6 +95,33 @@ def test_large_rings_for_every_latency(ring, bits, stages):
     assert rtl_results(ring, bits, stages, cases) == [ref_result(ring, bits, *case) for case in cases]
 
 
+@pytest.mark.parametrize("stages", [3, 4, 6])
+@pytest.mark.parametrize(("ring", "bits"), LARGE, ids=repr)
+def test_a_late_summand_comes_just_when_it_is_added(ring, bits, stages):
+    rng = np.random.default_rng(stages)
+    top = ring.p if isinstance(ring, PrimeField) else 1 << bits
+    cases = [(*rng.integers(0, top, 3, dtype=np.uint64).tolist(), int(rng.integers(2))) for _ in range(40)]
+    unit = Arithmetic(ring, bits, stages, late=True)
+    assert 2 <= unit.acc_delay < stages
+    out = []
+
+    async def bench(ctx):
+        for at in range(len(cases) + stages):
+            a, b, _, neg = cases[min(at, len(cases) - 1)]
+            acc = cases[at - unit.acc_delay][2] if 0 <= at - unit.acc_delay < len(cases) else 0
+            for port, value in zip((unit.a, unit.b, unit.acc, unit.neg), (a, b, acc, neg), strict=True):
+                ctx.set(port, value)
+            if at >= stages:
+                out.append(ctx.get(unit.o))
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert out == [ref_result(ring, bits, *case) for case in cases]
+
+
 def test_where_registers_go():
     assert registers_after(4, 0) == [0, 0, 0, 0]
     assert registers_after(4, 1) == [0, 1, 0, 0]

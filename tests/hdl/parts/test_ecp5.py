@@ -31,7 +31,7 @@ def test_how_many_cells(config, memories, multipliers):
 
 
 @pytest.mark.parametrize(
-    "cell", ['DP16KD #(.REGMODE_B("NOREG")) unit ();', 'MULT18X18D #(.REG_PIPELINE_CLK("CLK0")) unit ();']
+    "cell", ['DP16KD #(.WRITEMODE_A("WRITETHROUGH")) unit ();', 'MULT18X18D #(.REG_PIPELINE_CLK("CLK0")) unit ();']
 )
 def test_models_refuse_modes_that_they_do_not_know(cell):
     verilog = f"module top;\n  {cell}\nendmodule\n{TARGETS['ecp5'].models()}"

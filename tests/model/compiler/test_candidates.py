@@ -33,3 +33,10 @@ def test_every_candidate_computes_the_formula(blocks, text, boxed):
 def test_ends_of_a_form():
     box = [(Fraction(-1), Fraction(2)), (Fraction(3), Fraction(4))]
     assert form_ends(Affine(((0, 2), (1, -5)), 7), box) == (-15, -4)
+
+
+def test_small_polynomials_are_tried_without_single_decisions(blocks):
+    table, polynomial = blocks.polynomial_of("y = a*b*c + 3*a*(b - 2*c) + 5*b*c")
+    found = list(candidates(polynomial, table, Goal("clean", 3, True, frozenset(), START)))
+    without = {"", "attention", "order", "contracts", "telescope", "associate"}
+    assert {candidate.without for candidate in found if candidate.source == "contracts"} == without

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from skinny.model.compiler.code import Affine, Code, Instruction
 from skinny.model.compiler.estimate import Estimate, sample_points
+from skinny.model.compiler.polynomial import Fused
 
 X = Affine(((0, 1),))
 START = (0, 1, 0)
@@ -110,3 +111,12 @@ def test_what_is_too_large_for_a_float_needs_more_than_any_word():
         found = Estimate(Code.of([*steps, Instruction(0, 2, last, X)], START), POINTS)
         assert found.largest == found.error(3) == np.inf
         assert found.bits(3) > 1000
+
+
+@pytest.mark.parametrize(("factor", "bits"), [(Fraction(1, 16), 8), (1, 9), (8, 12)])
+def test_the_word_of_a_named_weight_holds_it_times_its_constant(factor, bits):
+    """A weight up to 3 times an input up to 1/16: with 6 fraction bits 3/16 needs no more than one does, 3 one bit
+    more, 24 four."""
+    points = np.array([[0.0, 1 / 16], [1.0, 3.0], [0.0, 3 / 16]])
+    code = Code.of([Instruction(0, 1, 1, Affine(((Fused(2), factor),)))], START)
+    assert Estimate(code, points, {1: 3.0, 2: 3.0}).bits(6) == bits

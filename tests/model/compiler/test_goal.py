@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from skinny.model.compiler import passes
 from skinny.model.compiler.contracts import Promise
-from skinny.model.compiler.goal import PASSES, Goal
+from skinny.model.compiler.goal import PASSES, PURE, Goal, parse_keep
+from skinny.model.errors import InputError
 
 
 def goal(contract="clean", width=3, start=(0, 1, 0), without=()):
@@ -44,3 +45,18 @@ def test_code_in_place():
     assert wishes.code_start == (7, 1, 2, 5)
     contract = wishes.block_contract
     assert (contract.promise, contract.fresh, contract.last, contract.extra) == (Promise.RESTORE, False, False, 1)
+
+
+def test_promises_are_read_from_text():
+    assert parse_keep("none") == frozenset()
+    assert parse_keep("linear") == {"linear"}
+    assert parse_keep("reversible,linear") == PURE
+    for text in ("", "linear,none", "clean", "linear,,reversible"):
+        with pytest.raises(InputError, match="keep must be linear,reversible or one of linear, reversible, none; not"):
+            parse_keep(text)
+
+
+def test_a_graph_needs_a_clean_program_from_its_usual_start():
+    assert goal(width=5, start=(0, 1, 0, 0, 0)).allows_graph
+    assert not goal(start=(0, 1, 1)).allows_graph
+    assert not goal("in-place").allows_graph

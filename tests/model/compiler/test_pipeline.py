@@ -8,12 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from skinny.model.compiler import candidates, drafts, passes
-from skinny.model.compiler.pipeline import PASSES, compile_formula
+from skinny.model.compiler.goal import parse_keep
+from skinny.model.compiler.pipeline import PASSES, Precision, compile_formula
+from skinny.model.compiler.prove import prove
 from skinny.model.errors import CheckError, InputError
-from skinny.model.formula.formula import Formula, constant, evaluate, facts, product, total, variables
+from skinny.model.formula.formula import Formula, constant, evaluate, facts, operations, product, total, variables
 from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import Limits
 from skinny.model.program.program import Program
+from skinny.model.program.text import dumps
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Ring
 from skinny.model.run.golden import run
 
@@ -313,9 +316,9 @@ def test_too_long_a_program_is_refused_before_it_is_made():
         compile_with(999, outputs, contract="in-place")
 
 
-@pytest.mark.parametrize("width", [2, 17])
+@pytest.mark.parametrize("width", [2, 1025])
 def test_widths_out_of_range_are_refused(width):
-    with pytest.raises(InputError, match=f"the width must be 3 to 16, not {width}"):
+    with pytest.raises(InputError, match=f"the width must be 3 to 1024, not {width}"):
         compile_formula(parse_formula("a"), width=width)
 
 
@@ -420,3 +423,67 @@ def test_named_weights_can_be_set_after_compiling(text, contract, attention):
         for output, value in zip(program.outputs, found, strict=True):
             inputs = {name: np.array([number], dtype=object) for name, number in values.items()}
             assert value == evaluate(expected[output.name], inputs, Exact())[0]
+
+
+SUMS = "let s = a*b + c; y = s*s; z = s + d; w = 3*s"
+
+
+@pytest.mark.parametrize("keep", ["none", "linear", "reversible", "linear,reversible"])
+def test_a_program_keeps_its_promises(keep):
+    program = compile_formula(parse_formula(SUMS), width=8, keep=parse_keep(keep)).program
+    assert program.linear or "linear" not in keep
+    assert program.reversible or "reversible" not in keep
+    assert not program.has_restart
+
+
+def test_more_registers_hold_shared_parts_without_a_restart():
+    narrow, wide = (compile_formula(parse_formula(SUMS), width=width).program for width in (3, 8))
+    assert narrow.has_restart
+    assert not wide.has_restart
+    assert wide.pure
+    assert wide.words < narrow.words
+
+
+def test_blocks_win_where_they_are_shorter():
+    """Exclusive or takes 3 instructions; as values it takes more."""
+    compiled = compile_formula(parse_formula("x + y - 2*x*y"), keep=frozenset())
+    assert compiled.program.words == 3
+    assert compiled.program.pure
+    assert "graph" not in [step for step, _, _ in compiled.steps]
+
+
+def test_relu_is_proven_as_a_function_of_what_it_is_taken_of():
+    outputs = parse_formula("let h = relu(a - 2*b); y = relu(h*a + 1) - h")
+    compiled = compile_formula(outputs, width=4, keep=frozenset())
+    assert "relu(" in dumps(compiled.program)
+    wrong = parse_formula("let h = relu(a - 2*b); y = relu(h*a + 2) - h")
+    with pytest.raises(CheckError, match="output y of the compiled program is wrong"):
+        prove(compiled.program, wrong, operations(*wrong.values()))
+
+
+CONTRADICTIONS = [
+    ({"contract": "in-place"}, "a program in place is linear and reversible"),
+    ({"attention": False}, "it goes without --no-attention"),
+    ({"start": (0, 1, 1)}, "it goes without --start"),
+    ({"precision": Precision(16, 8, {"a": (Fraction(0), Fraction(1))})}, "--ring goes without --keep none"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), CONTRADICTIONS)
+def test_contradicting_wishes_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        compile_formula(parse_formula("a*a"), keep=frozenset(), **options)
+
+
+@pytest.mark.parametrize("keep", ["linear", "reversible", "linear,reversible"])
+def test_relu_keeps_no_promise(keep):
+    with pytest.raises(InputError, match=r"relu\(a - b\) is neither linear nor reversible: relu needs --keep none"):
+        compile_formula(parse_formula("y = relu(a - b)"), keep=parse_keep(keep))
+
+
+def test_a_formula_with_relu_that_does_not_fit_is_refused():
+    lines = [f"let h{n} = relu(a - {n}); let g{n} = relu(h{n}*b + {n})" for n in range(9)]
+    text = "\n".join([*lines, "y = " + "*".join(f"(h{n} + g{n}*g{8 - n})" for n in range(9))])
+    with pytest.raises(InputError, match="the formula does not fit 3 registers: --width allows more"):
+        compile_formula(parse_formula(text), keep=frozenset())
+    assert compile_formula(parse_formula(text), width=20, keep=frozenset()).program.width <= 20

@@ -75,4 +75,5 @@ def test_the_next_word_is_named_where_it_does():
 
 
 def test_the_output_that_is_furthest_off_is_named():
-    assert refusal("p = x/3; q = 100*x/3; r = x/7", {"x": "-1:1"}, 16, False, "0.00001").closest.output == "q"
+    refused = refusal("p = x + y; q = x*y/3; r = x - y", {"x": "-1:1", "y": "-1:1"}, 8, False, "0.000001")
+    assert refused.closest.output == "q"

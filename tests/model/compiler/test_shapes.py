@@ -61,3 +61,10 @@ def test_without_contracts_products_are_the_textbooks(blocks):
     assert expression.strict_cost == 16
     ((_, pair),) = expression.terms
     assert isinstance(pair, TextbookPair)
+
+
+@pytest.mark.parametrize("order", [True, False])
+def test_the_terms_as_written_or_the_longest_first(blocks, order):
+    table, polynomial = blocks.polynomial_of("y = a*b + a*b*c*d + c*d*e + e")
+    costs = [term.strict_cost for _, term in Shaper(table, True, False, True, True, order).shape(polynomial).terms]
+    assert costs == ([1, 4, 12, 8] if order else [12, 8, 4, 1])

@@ -294,3 +294,12 @@ def test_functions_are_no_polynomials():
         with pytest.raises(InputError) as caught:
             walk(formula)
         assert str(caught.value) == message
+
+
+def test_relu_is_the_positive_part():
+    formula = parse_formula("relu(x - 2*relu(y)) + 1")["y"]
+    assert formula_text(formula) == "relu(x - 2*relu(y)) + 1"
+    for x, y, expected in ((5, 1, 4), (5, 3, 1), (-2, -4, 1), (7, -1, 8)):
+        lanes = {"x": np.array([Fraction(x)], dtype=object), "y": np.array([Fraction(y)], dtype=object)}
+        assert evaluate(formula, lanes, Exact())[0] == expected
+        assert lanes["y"][0] == y, "what goes in is left alone"

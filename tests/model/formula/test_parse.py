@@ -119,7 +119,7 @@ def test_long_chains_stay_flat():
     assert len(parse_formula("*".join(["x"] * 1000))["y"].args) == 1000
 
 
-KNOWN = "sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf, inverse"
+KNOWN = "sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf, inverse, relu"
 MALFORMED = [
     ("", "the formula is empty", None),
     ("  # only a comment\n ;;", "the formula is empty", None),

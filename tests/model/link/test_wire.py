@@ -173,3 +173,16 @@ def test_the_seal_leaves_named_weights_out():
     )
     assert seal(image) == seal(tuned) != seal(other)
     assert list(tuned.named_weights()) == [Write(Space.WEIGHTS, 0, 2 << 8)]
+
+
+def test_units_that_few_cores_have_are_described_where_they_are_there():
+    plain, other = (
+        BoardInfo(CoreConfig(Modular(16), **units), "upduino3", 12_000_000)
+        for units in ({}, {"assign": True, "sums": True, "relu": True, "argmax": 16})
+    )
+    assert "argmax" not in plain.text()
+    assert "assign=1 sums=1 relu=1 argmax=16" in other.text()
+    deep = BoardInfo(CoreConfig(Modular(16), 1024, 8, registers="memory", pipeline=9), "upduino3", 12_000_000)
+    assert "registers" not in plain.text()
+    assert "registers=memory pipeline=9" in deep.text()
+    assert [BoardInfo.parse(board.text()) for board in (plain, other, deep)] == [plain, other, deep]

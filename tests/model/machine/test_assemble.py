@@ -360,6 +360,6 @@ def test_units_that_a_core_lacks_are_named(text, given, message):
 def test_a_self_check_needs_a_reversible_program():
     program = loads(NETWORK)
     with pytest.raises(
-        InputError, match=r"^a self-check needs a reversible program, but instruction 6 takes the relu$"
+        InputError, match=r"^a self-check needs a reversible program, but instruction 1 assigns a register$"
     ):
         fit_image(program, Modular(16), self_check=True)

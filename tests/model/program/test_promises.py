@@ -8,6 +8,7 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Mode, Output, Program
+from skinny.model.program.promises import starting_assigns
 
 FORMS = (Input(0), Linear((), sums=((Weight(0), 3),)))
 
@@ -38,7 +39,8 @@ ADD, ASSIGN, RELU, SUM = (Mode.ADD, 0), (Mode.ASSIGN, 0), (Mode.RELU, 0), (Mode.
         ([ADD, ADD], None, None),
         ([ADD, SUM], "instruction 1 multiplies with a sum of registers", None),
         ([ADD, ASSIGN], None, "instruction 1 assigns a register"),
-        ([ASSIGN, ASSIGN, ADD], None, None),
+        ([ASSIGN, ADD, ADD], None, None),
+        ([ASSIGN, ASSIGN, ADD], None, "instruction 1 assigns a register"),  # over what it begins with
         ([ASSIGN, ADD, ASSIGN], None, "instruction 2 assigns a register"),
         ([RELU, ADD], "instruction 0 takes the relu", "instruction 0 takes the relu"),
         ([ASSIGN, RELU], "instruction 1 takes the relu", "instruction 1 takes the relu"),
@@ -51,6 +53,16 @@ def test_what_breaks_a_promise(steps, linear, reversible):
         assert (None if broken is None else str(broken)) == wanted
     assert (made.linear, made.reversible) == (linear is None, reversible is None)
     assert made.pure == all(step == ADD for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("registers", "count"),
+    [([(0, 1), (2, 1), (2, 0)], 2), ([(0, 1), (2, 0), (3, 2)], 3), ([(0, 1), (2, 2), (3, 1)], 1), ([(0, 0)], 0)],
+)
+def test_a_start_writes_each_register_once_and_none_over_itself(registers, count):
+    dst, src = zip(*registers, strict=True)
+    code = Columns.of(dst, src, [1] * len(dst), [0] * len(dst), [Mode.ASSIGN] * len(dst))
+    assert starting_assigns(code) == count
 
 
 def test_assigns_behind_a_restart_are_a_start_too():

@@ -39,10 +39,9 @@ def test_assigns_elsewhere_stay():
 @pytest.mark.parametrize(
     ("old", "new", "at", "register"),
     [
-        ("R2 = a*R1", "R2 = a*R1\nR2 = b*R1", 1, 2),
         ("R2 = a*R1", "R1 = a*R0", 0, 1),
-        ("R2 = a*R1", "R2 = a*R2", 0, 2),
         ("R3 = -f[0]*R2", "R1 = -f[0]*R2", 1, 1),
+        ("form f[0] = w[0]*R1", "form f[0] = w[0]*R3", 1, 3),
     ],
 )
 def test_an_assign_that_is_no_add_is_named(old, new, at, register):

@@ -13,6 +13,7 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.parse import parse_formula
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Output, Program
+from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real
 from skinny.model.run.explain import MOST_DEGREE, PRIME, degrees, divergence, shares
 from skinny.model.run.golden import run, trace
@@ -340,3 +341,35 @@ def test_overflow_of_floats_is_named():
     program = compile_formula(parse_formula("a*a*a")).program
     with np.errstate(all="ignore"), pytest.raises(InputError, match="the registers overflow real at step"):
         divergence(program, Real(), np.array([1.0]), np.array([1e200]))
+
+
+SQUARES = """skinny 1
+width 4
+inputs a b c
+weight w[0] = 2
+weight w[1] = 1
+form f[0] = w[1]*a + w[0]*b
+form f[1] = w[1]*R2 + c*R2
+R2 = f[0]*R1
+{last} f[1]*R2
+emit y = R0
+end
+"""
+
+
+def test_sums_of_registers_have_the_shares_of_their_function():
+    """(a + 2·b)^2·(1 + c), as formula and with a register that is multiplied by itself."""
+    formula = compile_formula(parse_formula("(a + 2*b)^2*(1 + c)")).program
+    network = loads(SQUARES.format(last="R0 +="))
+    a, b = EXACT.encode_all([1, -2, 3]), EXACT.encode_all([4, Fraction(1, 2), -1])
+    for method in ("line", "order"):
+        assert shares(network, EXACT, a, b, method).inputs == shares(formula, EXACT, a, b, method).inputs
+
+
+def test_a_relu_takes_the_order():
+    network = loads(SQUARES.format(last="R0 =").replace("f[1]*R2\nemit", "relu(f[1]*R2)\nemit"))
+    a, b = EXACT.encode_all([1, -2, 3]), EXACT.encode_all([4, Fraction(1, 2), -1])
+    assert shares(network, EXACT, a, b).method == "order"
+    message = "^shares along the line need a polynomial, but instruction 1 takes the relu: use the order$"
+    with pytest.raises(InputError, match=message):
+        shares(network, EXACT, a, b, "line")

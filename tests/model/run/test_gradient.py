@@ -196,9 +196,10 @@ def test_real_gradients_equal_finite_differences(random_program, seed):
         assert difference(partial(along_input, u)) == pytest.approx(found.inputs[0, u], abs=1e-6 * scale)
 
 
-def test_memory_does_not_grow_with_the_length(random_program):
+@pytest.mark.parametrize("sums", [False, True])
+def test_memory_does_not_grow_with_the_length(random_program, sums):
     def peak(length):
-        program = random_program(np.random.default_rng(0), length=length, largest=1)
+        program = random_program(np.random.default_rng(0), length=length, largest=1, sums=sums)
         inputs = np.ones((500, len(program.inputs)), dtype=np.int64)
         tracemalloc.start()
         gradient(program, Modular(32), inputs)

@@ -44,16 +44,22 @@ class Model:
     ``out`` are the output pins of the present cycle; :meth:`step` takes the input pins of the same cycle.
     """
 
-    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units=""):
+    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units="", pipeline=0):
         self.bits, self.elements, self.add, self.subtract, self.multiply = arithmetic(*ring)
         self.width, self.threads, self.depth, self.inputs = width, threads, depth, inputs
         self.attention, self.check = attention, check
         self.assign, self.sums, self.relu, self.argmax = (
             name in units for name in ("assign", "sums", "relu", "argmax")
         )
-        register = bits(width + 1) if self.sums else bits(width)
+        self.memory = pipeline > 0
+        self.delay = pipeline or threads + 4
+        if self.memory:
+            self.assign, self.sums = True, attention
+        self.accumulator = 1 if self.memory else width
+        self.one = {"fixed": 1 << ring[-1], "boolean": (1 << ring[-1]) - 1}.get(ring[0], 1)
+        register = bits(width + 1) if self.sums and not self.memory else bits(width)
         self.fields = (3, 1, 1, int(self.relu), register, bits(width), bits(inputs), bits(weights))
-        self.memories = ([None] * depth, [None] * weights, [None] * width, [None] * 3)
+        self.memories = ([None] * depth, [None] * weights, [None] * width * (not self.memory), [None] * 3)
         self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
         self.data_bits = (sum(self.fields), self.bits, self.bits)
         self.settings_bits = (bits(depth), bits(inputs), 3)
@@ -85,17 +91,27 @@ class Model:
             word >>= size
         op, neg, flag, relu, dst, src, u, k = fields
         apply = op in (APPLY_X, APPLY_W, APPLY_S)
-        sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.width
+        sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.accumulator
         assigns = self.assign and apply and flag
         malformed = (
             op == 0
             or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
             or (op == CHECK and not self.check)
             or (dst >= self.width and (apply or op == EMIT) and not sums)
-            or (apply and (src >= self.width or (src == dst and not assigns)))
+            or (apply and (src >= self.width or (src == dst and not assigns and not (self.memory and sums))))
             or (op in (APPLY_X, ATTEND) and u >= self.inputs)
             or (op in (APPLY_W, ATTEND, BIAS) and k >= len(self.memories[WEIGHTS]))
         )
+        if self.memory:
+            shown = op in (EMIT, CHECK)
+            malformed = (
+                malformed
+                or op == BIAS
+                or (op == ATTEND and dst != 1)
+                or ((shown or apply) and dst == 1 and not sums)
+                or (op == CHECK and dst >= self.width)
+                or (op == EMIT and flag == 1)
+            )
         return op, neg, flag, relu, dst, src, u, k, malformed
 
     def write(self, space, address, data):
@@ -113,6 +129,9 @@ class Model:
         _, weights, start, settings = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         registers, total, met = list(start), 0, 0
+        if self.memory:
+            registers, total = [None] * self.width, None
+            registers[1] = self.one
         compared = []
         for op, neg, flag, relu, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
             value = fault = 0
@@ -126,7 +145,7 @@ class Model:
                 else:
                     scalar = 0 if flag and not self.assign else total
                 product = multiply(scalar, registers[src])
-                if dst == self.width:
+                if dst == self.accumulator:
                     value = total = (subtract if neg else add)(0 if flag else total, product)
                 elif flag and self.assign:
                     value = (subtract if neg else add)(0, product)
@@ -142,13 +161,18 @@ class Model:
                 value = 0 if self.argmax and src & 3 == 2 else registers[dst]
                 if flag:
                     registers = list(start)
+            elif self.memory:
+                value = registers[dst]
+                if value != (self.one if flag else 0):
+                    fault = met = 1
             elif registers != start:
                 fault = met = 1
             sent = value if op == EMIT else None
             if op == EMIT and self.argmax and src & 3:
                 compared.append((value ^ 1 << self.bits - 1) - (1 << self.bits - 1))
                 sent = compared.index(max(compared)) if src & 3 == 3 else None
-            yield op, self.width if self.attention and op in (ATTEND, BIAS) else dst, value, fault, sent, neg, met
+            attends = self.attention and not self.memory and op in (ATTEND, BIAS)
+            yield op, self.width if attends else dst, value, fault, sent, neg, met
 
     def start(self, now):
         """Issue the first instruction of a batch in cycle ``now``."""
@@ -156,14 +180,14 @@ class Model:
         threads = self.threads
         cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
         for thread, vector in enumerate(vectors):
-            at = now + thread + threads + 4
+            at = now + thread + self.delay
             for pc, (op, dst, value, fault, sent, neg, met) in enumerate(self.run(vector)):
                 word = None if sent is None else (1, sent, int(neg and thread == len(vectors) - 1), met)
                 self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads
         self.ends.append(None)
         self.issue = now + cycles
-        self.idle = now + cycles + threads + 4
+        self.idle = now + cycles + self.delay
         self.free.append(now + cycles + 2)
 
     def may_start(self, now):

@@ -22,8 +22,8 @@ spec.loader.exec_module(page)
 RUNS, CYCLES = 2000, 300
 #: More words than a program of these cores has.
 MOST_COMPARED = 32
-#: Ring, width, threads, depth, inputs, weights, FIFO, attention, check, guard, other units. FIFOs are small, so that
-#: they fill.
+#: Ring, width, threads, depth, inputs, weights, FIFO, attention, check, guard, other units, pipeline of registers
+#: in memory. FIFOs are small, so that they fill.
 CORES = [
     (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True),
     (("fixed", 16, 8), 5, 3, 20, 3, 3, 4, True, True, False),
@@ -40,16 +40,25 @@ CORES = [
     (("modular", 6), 5, 6, 18, 4, 3, 16, False, True, False, "assign relu argmax"),
     (("fixed", 8, 2), 4, 1, 20, 2, 4, 4, True, True, False, "assign sums relu"),
     (("prime", 251), 4, 2, 16, 2, 5, 8, True, True, False, "sums"),
+    (("fixed", 9, 4), 5, 6, 32, 5, 6, 16, True, True, True, "relu argmax", 7),
+    (("modular", 5), 3, 5, 24, 2, 3, 8, True, True, False, "", 6),
+    (("prime", 251), 4, 8, 20, 3, 4, 8, True, True, False, "", 9),
+    (("boolean", 7), 6, 7, 24, 2, 5, 16, False, True, True, "", 8),
 ]
 
 
 def name_of(core):
     ring, width, threads = core[:3]
-    return "-".join([*map(str, ring), f"w{width}", f"t{threads}", *units_of(core).split()])
+    memory = [f"p{pipeline_of(core)}"] if pipeline_of(core) else []
+    return "-".join([*map(str, ring), f"w{width}", f"t{threads}", *units_of(core).split(), *memory])
 
 
 def units_of(core):
     return core[10] if len(core) > 10 else ""
+
+
+def pipeline_of(core):
+    return core[11] if len(core) > 11 else 0
 
 
 def config_of(core):
@@ -57,6 +66,8 @@ def config_of(core):
     sizes = {"width": width, "threads": threads, "depth": depth, "inputs": inputs, "weights": weights, "fifo": fifo}
     units = {"attention": attention, "check": check, "guard": guard}
     units |= {name: MOST_COMPARED if name == "argmax" else True for name in units_of(core).split()}
+    if pipeline_of(core):
+        units |= {"registers": "memory", "pipeline": pipeline_of(core)}
     if kind == "boolean":
         return CoreConfig(Boolean(), slices=parameters[0], **sizes, **units)
     ring = {"fixed": FixedPoint, "modular": Modular, "prime": PrimeField}[kind]
@@ -69,11 +80,16 @@ class Traffic:
     def __init__(self, core, seed):
         ring, width, threads, depth, inputs, weights, self.fifo, attention, check, *_ = core
         self.rng = rng = Random(seed)
-        self.model = page.Model(ring, width, threads, depth, inputs, weights, attention, check, units_of(core))
+        self.model = page.Model(
+            ring, width, threads, depth, inputs, weights, attention, check, units_of(core), pipeline_of(core)
+        )
         self.address_bits = max(self.model.address_bits)
         self.load_bits = max(*self.model.data_bits, *self.model.settings_bits)
         self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
+        self.registers = [register for register in range(width) if not (self.model.memory and register == 1)]
+        if self.model.memory:
+            self.ops = [op for op in self.ops if op != 5]
         self.marked = rng.random() < 0.95  # whether programs mark their last output
         self.kinds = (0,)
         if self.model.argmax and self.marked:
@@ -97,9 +113,11 @@ class Traffic:
     def step(self, op, **fields):
         """A well-formed word of operation ``op`` that reads no input past the end of the shortest vector."""
         rng, model = self.rng, self.model
-        dst = rng.randrange(model.width)
+        dst = rng.choice(self.registers)
         if op <= 3:
             fields = {"dst": dst, "src": (dst + rng.randrange(1, model.width)) % model.width} | fields
+        elif model.memory:
+            fields = {"dst": 1 if op == 4 else dst} | fields
         if op in (1, 4):
             fields["u"] = rng.randrange(min(self.lengths))
         if op in (2, 4, 5):
@@ -115,9 +133,9 @@ class Traffic:
                 return word
         op = rng.choice(self.ops)
         if model.sums and op in (1, 2) and rng.random() < 0.4:
-            return self.step(op, dst=model.width)
+            return self.step(op, dst=model.accumulator, src=rng.randrange(model.width))
         if model.assign and op <= 3 and rng.random() < 0.1:
-            register = rng.randrange(model.width)
+            register = rng.choice(self.registers)
             return self.step(op, dst=register, src=register, flag=1)
         return self.step(op)
 
@@ -125,7 +143,9 @@ class Traffic:
         """An ``EMIT``, malformed now and then where there are numbers without a register."""
         width, every = self.model.width, 1 << self.model.fields[4]
         bad = every > width and self.rng.random() < self.malformed
-        dst = self.rng.randrange(*((width, every) if bad else (0, width)))
+        dst = self.rng.randrange(width, every) if bad else self.rng.choice(self.registers)
+        if self.model.memory:  # nothing restarts
+            flag = int(self.rng.random() < self.malformed)
         src = None
         if self.model.argmax:  # programs send all words, or compare some, or all; the last one is sent
             src = self.rng.choice([kind for kind in self.kinds if kind in (0, 3) or not last] or [3])
@@ -143,14 +163,26 @@ class Traffic:
             word = self.step(op, flag=0)
             if build and self.model.sums:  # a form must not read the register that is written
                 others = [r for r in range(self.model.width) if r != self.model.decode(word)[4]]
-                sum_of = {"dst": self.model.width, "src": rng.choice(others), "flag": 0}
+                sum_of = {"dst": self.model.accumulator, "src": rng.choice(others), "flag": 0}
                 build[1:] = [self.step(rng.choice((1, 2)), **sum_of) for _ in build[1:]]
             groups.append((build, word))
         there = [word for build, word in groups for word in (*build, word)]
         back = [word for build, word in reversed(groups) for word in (*build, word ^ 8)]
         if back and rng.random() < 0.2:
             back[rng.randrange(len(back))] ^= 8
+        if self.model.memory:
+            back += [word ^ 24 for word in self.assigns() if self.model.decode(word)[4] != 1]
+            return there, [*back, *(self.encode(page.CHECK, flag=0, dst=register) for register in self.registers)]
         return there, [*back, self.encode(page.CHECK)]
+
+    def assigns(self):
+        """Words that assign all registers in memory, and ``S``."""
+        model = self.model
+        if not model.memory:
+            return []
+        registers = [register for register in range(model.width) if register != 1 or model.attention]
+        weights = len(model.memories[page.WEIGHTS])
+        return [self.encode(page.APPLY_W, 0, 1, r, 1, 0, r % weights, 0) for r in registers]
 
     def program(self):
         """A program, whose last ``EMIT`` alone has ``neg``, and the settings that go with it."""
@@ -158,10 +190,12 @@ class Traffic:
         self.malformed = rng.choice((0, 0, 0, 0.1, 0.3))
         most = self.fifo // model.threads
         outputs = rng.randint(1, min(most, model.depth, rng.choice((1, 2, most))))
-        room = min(model.depth, rng.choice((outputs, 8, max(4, 60 // model.threads)))) - outputs
+        first = self.assigns()
+        room = min(model.depth - len(first), rng.choice((outputs, 8, max(4, 60 // model.threads)))) - outputs
         emits = [self.emit(0) for _ in range(outputs - 1)]
         if model.check and room > 2 and rng.random() < 0.4:
-            there, back = self.undone((room - 1) // 2)
+            more = 2 * len(self.registers) if model.memory else 0
+            there, back = self.undone(max(0, min(room, model.depth - len(first) - outputs - more) - 1) // 2)
             words = [*there, *(word & ~16 for word in emits), *back]
             tail = 0
         else:
@@ -169,8 +203,9 @@ class Traffic:
             tail = rng.randint(0, room) if rng.random() < 0.3 else 0
             words = emits + [self.other() for _ in range(room - tail)]
             rng.shuffle(words)
+        words = [*first, *words]
         self.words = [*words, self.emit(int(self.marked), last=True), *(self.other() for _ in range(tail))]
-        self.end, self.outputs = len(words), outputs
+        self.first, self.end, self.outputs = len(first), len(words), outputs
         return [
             *((page.PROGRAM, address, word) for address, word in enumerate(self.words)),
             (page.SETTINGS, page.LAST_WORD, len(self.words) - 1),
@@ -189,7 +224,7 @@ class Traffic:
         rng, model = self.rng, self.model
         script = self.program()
         script += [(page.WEIGHTS, n, self.element()) for n in range(len(model.memories[page.WEIGHTS]))]
-        script += [(page.START, n, self.element()) for n in range(model.width)]
+        script += [(page.START, n, self.element()) for n in range(len(model.memories[page.START]))]
         script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
         rng.shuffle(script)
         if rng.random() < 0.5:
@@ -202,12 +237,12 @@ class Traffic:
         rng, model = self.rng, self.model
         kind = rng.randrange(8 if self.marked else 3)
         mode = "free"
-        if kind == 0:
+        if kind == 0 or (kind == 1 and model.memory):
             script = [(page.WEIGHTS, rng.randrange(len(model.memories[page.WEIGHTS])), self.element())]
         elif kind == 1:
             script = [(page.START, rng.randrange(model.width), self.element())]
         elif kind == 2:
-            at = rng.randrange(len(self.words))
+            at = rng.randrange(self.first, len(self.words))
             if self.words[at] & 7 != page.EMIT:
                 self.words[at] = self.other()
             elif at != self.end:

@@ -55,8 +55,8 @@ def delayed(m, value):
     return late
 
 
-def no_rounding(self, product, acc, neg, negate=Arithmetic._negate_binary):
-    return {**negate(self, product, acc, neg), "carry": neg}
+def no_rounding(self, product, neg, negate=Arithmetic._negate_binary, **acc):
+    return {**negate(self, product, neg, **acc), "carry": neg}
 
 
 def rewritten(original, *changes):

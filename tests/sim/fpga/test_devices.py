@@ -2,6 +2,9 @@
 
 import pytest
 from skinny.model.errors import InputError
+from skinny.model.parallel.image import ImageOptions
+from skinny.model.program.text import loads
+from skinny.model.rings import Modular
 from skinny.sim.fpga.devices import DEVICES, ECP5, ICE40, find_device
 
 
@@ -12,6 +15,15 @@ def test_unknown_device():
 
 def test_every_device_is_found_by_its_name():
     assert [find_device(name).name for name in DEVICES] == ["up5k", "hx8k", "ecp5-25k", "ecp5-85k"]
+
+
+def test_registers_in_memory_get_the_pipeline_of_their_family():
+    program = loads("skinny 1\nwidth 3\ninputs a\nR0 += a*R1\nemit y = R0\nend\n")
+    deep = ImageOptions(registers="memory")
+    assert [family.build_image(program, Modular(8), deep).config.pipeline for family in (ICE40, ECP5)] == [7, 9]
+    asked = ImageOptions(registers="memory", pipeline=8)
+    assert ECP5.build_image(program, Modular(8), asked).config.pipeline == 8
+    assert not ECP5.build_image(program, Modular(8), ImageOptions()).config.deep
 
 
 def test_tools():

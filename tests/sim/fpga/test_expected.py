@@ -30,6 +30,10 @@ PROGRAM = "skinny 1\nwidth 3\ninputs a\nR2 += a*R1\nR0 += a*R2\nemit y = R0\nend
         # Program 17 bits of 4096: five of 4 bits side by side; inferred four times 1024 words of 18 bits.
         ("ecp5-25k", CoreConfig(Modular(12), depth=4096, inputs=16, weights=16), "ecp5", 5 + 1 + 1 + 1),
         ("ecp5-25k", CoreConfig(Modular(12), depth=4096, inputs=16, weights=16), "generic", 4 + 1 + 1 + 1),
+        # Program 31 bits of 1024: eight of 4. Inputs of 1024: four of 4. Registers of 512: two of 8, twice; S one.
+        ("up5k", CoreConfig(FixedPoint(16, 8), 64, 8, registers="memory"), "generic", 8 + 1 + 4 + 2 + 2 * 2 + 1),
+        # Program two of 18; registers 16 of 2048: two of 9, twice.
+        ("ecp5-25k", CoreConfig(FixedPoint(16, 8), 256, 8, registers="memory"), "ecp5", 2 + 1 + 1 + 1 + 2 * 2 + 1),
     ],
 )
 def test_block_rams(device, config, target, blocks):

@@ -22,6 +22,7 @@ CASES = [
     ("up5k", CoreConfig(PrimeField(127), threads=3, **SMALL)),
     ("hx8k", CoreConfig(PrimeField(13), threads=4, **SMALL)),
     ("up5k", CoreConfig(Modular(7), threads=4, assign=True, sums=True, relu=True, argmax=4, **SMALL | {"depth": 128})),
+    ("up5k", CoreConfig(FixedPoint(11, 5), width=40, threads=6, registers="memory", **SMALL | {"depth": 128})),
 ]
 INSIDE = ("up5k", CoreConfig(Boolean(), threads=1, slices=4, **SMALL))
 

@@ -1,6 +1,7 @@
 """Synthesis: what is counted, what is kept, and every guard."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from skinny.model.errors import CheckError, InputError
@@ -61,6 +62,7 @@ def test_a_netlist_as_expected(tmp_path):
     check_netlist(forged(tmp_path, "Warning: something else\n"), EXPECTED)
     check_netlist(forged(tmp_path, cells={"SB_RAM40_4K": 4}), EXPECTED)
     check_netlist(forged(tmp_path, cells={"SB_RAM40_4K": 9, "SB_MAC16": 5}))
+    check_netlist(forged(tmp_path, read=(3, 4)), replace(EXPECTED, idle=frozenset(["clk"])))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,11 @@ LONG = BoardInfo(
     *("simulated", 24_000_000),
     results=8,
 )
+#: Registers in memory; the guard judges them.
+DEEP = BoardInfo(
+    CoreConfig(FixedPoint(14, 7), 300, 6, registers="memory", guard=True, **SIZES | {"depth": 256}),
+    *("simulated", 24_000_000),
+)
 #: Simulated time that a reply may take. The board gives up after 2.7 ms of no progress.
 SECONDS = 0.005
 
@@ -114,7 +119,7 @@ class FaultyLine:
         return b""
 
 
-@pytest.mark.parametrize("device", [MAIN, SMALL, LONG], ids=lambda device: device.config.ring.name)
+@pytest.mark.parametrize("device", [MAIN, SMALL, LONG, DEEP], ids=lambda device: device.config.ring.name)
 def test_results_are_the_golden_ones(device, rng):
     host = Host(simulated(device), seconds=SECONDS)
     for count, outputs, inputs in ((0, 1, 1), (1, 1, 1), (device.config.threads, 3, 5), (203, 2, 4), (500, 1, 1)):

@@ -27,38 +27,42 @@ EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[Healt
 
 @st.composite
 def runs(draw, config):
-    """A program, vectors as hardware words, and what source and sink do."""
+    """A program, vectors as hardware words, and what source and sink do. Of registers in memory a program uses a few,
+    which it assigns first."""
     inputs, weights = draw(st.integers(1, config.inputs)), draw(st.integers(1, config.weights))
     words = st.integers(0, (1 << config.bits) - 1)
     if isinstance(config.ring, PrimeField):
         words = st.integers(0, config.ring.p - 1)
     ks, us = st.integers(0, weights - 1), st.integers(0, inputs - 1)
+    written = [0, 2, 3, config.width - 1] if config.deep else list(range(config.width))
+    register, source = st.sampled_from(written), st.sampled_from([1, *written] if config.deep else written)
     scalars = [st.builds(Input, us), st.builds(Weight, ks)]
     if config.attention:
         pairs = st.lists(st.tuples(ks, us), max_size=3).map(tuple)
         factors = st.builds(Input, us) | st.builds(Weight, ks)
-        terms = st.tuples(factors, st.integers(0, config.width - 1))
+        terms = st.tuples(factors, source)
         sums = st.lists(terms, max_size=3 if config.sums else 0).map(tuple)
         scalars.append(st.builds(Linear, pairs, st.none() | ks, sums))
-    forms = draw(st.lists(st.one_of(scalars), min_size=1, max_size=6))
-    register = st.integers(0, config.width - 1)
+    forms = [*[Input(0)] * config.deep, *draw(st.lists(st.one_of(scalars), min_size=1, max_size=6))]
+    first = [(register, 1, 1, 0, Mode.ASSIGN) for register in written] if config.deep else []
     modes = st.sampled_from(list(Mode)[: 1 + config.assign + config.relu])
-    step = st.tuples(register, register, st.sampled_from([1, -1]), st.integers(0, len(forms) - 1), modes)
+    step = st.tuples(register, source, st.sampled_from([1, -1]), st.integers(0, len(forms) - 1), modes)
 
     def means_something(step):
         dst, src, _, form, mode = step
         return mode != Mode.ADD or (dst != src and dst not in getattr(forms[form], "registers", ()))
 
-    code = draw(st.lists(step.filter(means_something), max_size=8))
-    places = sorted([*draw(st.lists(st.integers(0, len(code)), max_size=2)), len(code)])
+    code = first + draw(st.lists(step.filter(means_something), max_size=8))
+    places = sorted([*draw(st.lists(st.integers(len(first), len(code)), max_size=2)), len(code)])
+    restarts = st.just(False) if config.deep else st.booleans()
     program = Program(
         width=config.width,
         inputs=tuple(f"x{u}" for u in range(inputs)),
         weights=(0,) * weights,
         forms=tuple(forms),
         code=Columns.of(*zip(*code, strict=True)) if code else Columns.empty(),
-        outputs=tuple(Output(f"y{n}", draw(register), at, draw(st.booleans())) for n, at in enumerate(places)),
-        start=tuple(draw(st.lists(st.integers(0, 1), min_size=config.width, max_size=config.width))),
+        outputs=tuple(Output(f"y{n}", draw(register), at, draw(restarts)) for n, at in enumerate(places)),
+        start=tuple(draw(st.lists(st.integers(0, 1), min_size=config.starts, max_size=config.starts))),
         argmax=draw(st.sampled_from(["", "number"])) if config.argmax else "",
     )
     image = dataclasses.replace(
@@ -154,7 +158,8 @@ def test_a_batch_takes_length_times_threads_and_a_constant(config, bulk, make_im
         core.load(image)
         record = core.run(Stimulus.steady(image, make_vectors(rng, image, config.threads)))
         assert record.results["valid"][-1] - record.accepted[-1] == len(image) * config.threads + overhead(config)
-    assert overhead(config) == config.threads + 8 + bool(config.argmax)
+    constant = config.pipeline + 4 if config.deep else config.threads + 8
+    assert overhead(config) == constant + bool(config.argmax)
 
 
 def test_the_multiplier_works_in_every_cycle(rng, make_vectors, bulk):

@@ -16,6 +16,9 @@ CORES = {
     "plain": CoreConfig(FixedPoint(16, 8), check=False, **SIZE),
     "check": CoreConfig(FixedPoint(16, 8), **SIZE),
     "guard": CoreConfig(FixedPoint(16, 8), guard=True, **SIZE),
+    "registers in memory": CoreConfig(
+        FixedPoint(16, 8), guard=True, registers="memory", **(SIZE | {"width": 8, "threads": 8, "fifo": 64})
+    ),
 }
 
 
@@ -31,12 +34,13 @@ def test_all_state_is_found(config):
         "program memory": (config.word_bits + config.guard) * config.depth,
         "weight memory": (config.bits + config.guard) * config.weights,
         "input memory": (config.bits + config.guard) * 2 * config.threads * config.inputs,
+        "register memory": (config.bits + config.guard) * config.threads * (2 * config.width + 1) * config.deep,
         "result FIFO": (config.bits + 2 + config.guard * seal) * config.fifo,
     }
     registers = [e for e in elements if e.place == "registers R"]
-    assert sum(e.bits for e in registers) == config.width * config.threads * config.bits
+    assert sum(e.bits for e in registers) == config.starts * config.threads * config.bits
     assert any(e.place == "guard" for e in elements) == config.guard
-    assert sum(e.place == "accumulator S" for e in elements) == config.threads
+    assert sum(e.place == "accumulator S" for e in elements) == config.threads * (not config.deep)
     assert {e.place for e in elements} <= set(PLACES)
 
 

@@ -19,6 +19,8 @@ CONFIGS = [
     CoreConfig(PrimeField(65521), width=8, threads=4, depth=64, inputs=4096, weights=6),
     CoreConfig(Boolean(), threads=3, slices=20, depth=64, **SMALL),
     CoreConfig(FixedPoint(16, 8), threads=4, depth=256, assign=True, sums=True, relu=True, argmax=8, **SMALL),
+    CoreConfig(FixedPoint(16, 8), width=256, threads=8, depth=256, registers="memory", pipeline=9, relu=True, **SMALL),
+    CoreConfig(PrimeField(8191), width=9, threads=6, depth=256, registers="memory", pipeline=6, **SMALL),
 ]
 
 

@@ -13,6 +13,7 @@ from skinny.sim.upsets.power_up import DESIGNS, power_up
         ("self-check", Boolean()),
         ("self-check rom", Modular(16)),
         ("lanes", FixedPoint(16, 8)),
+        ("registers in memory", FixedPoint(16, 8)),
         ("board", Modular(16)),
     ],
     ids=str,
@@ -22,4 +23,4 @@ def test_right_from_any_contents(design, ring):
 
 
 def test_every_design_is_here():
-    assert list(DESIGNS) == ["plain", "self-check", "self-check rom", "lanes", "board"]
+    assert list(DESIGNS) == ["plain", "self-check", "self-check rom", "lanes", "registers in memory", "board"]

@@ -40,6 +40,13 @@ def test_a_small_constant_gives_way_to_a_power_of_two(blocks):
     assert {((b, 1),): Fraction(1, 8)} in [table.sum_of(atom) for atom, _ in monomial]
 
 
+def test_the_power_of_two_that_is_left_is_a_word(blocks):
+    """With 6 bits one fraction bit is left beside values up to 16: an eighth would be zero."""
+    table, polynomial = blocks.polynomial_of("y = 0.01*b*(a + 96)")
+    ((_, left),) = rescale(table, polynomial, [TEN, TEN], 6)[0].items()
+    assert left == Fraction(1, 2)
+
+
 def test_constants_that_words_hold_stay(blocks):
     table, polynomial = blocks.polynomial_of("y = 3/8*a^2*b - 5*a + 1/3")
     assert rescale(table, polynomial, [TEN, TEN], 16) == [polynomial] * 4

@@ -1,0 +1,94 @@
+"""Shortest: the shortest program that a graph of values gives.
+
+Precondition: the operations of formulas. Postcondition: the program, or None when no order fits the registers. Graphs
+are written in several styles, each is put in two orders, and the fewest cycles win; among equals the fewest registers.
+Cost: linear, a dozen times; large formulas stop at the first that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from fractions import Fraction
+
+from skinny.model.formula.formula import Formula, Operations
+from skinny.model.program.program import Program
+
+from .build import Style, TooLargeError, build
+from .generate import Listing, gather, joined, scatter
+from .lower import lower_listing
+from .registers import Registers, TooLongError, TooNarrowError
+from .values import Graph
+
+__all__ = ["shortest"]
+
+#: After graphs with this many terms together the best program so far is taken.
+EFFORT = 20_000
+#: Registers are too few when computing values again takes this many times the cycles of computing them once, about.
+LONGEST = 20
+
+
+def shortest(
+    outputs: Mapping[str, Formula],
+    operations: Operations,
+    keep: Set[str],
+    width: int,
+    given: frozenset[Fraction],
+    most: int,
+) -> Program | None:
+    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``."""
+    best: tuple[Listing, Graph] | None = None
+    graphs: list[Graph] = []
+    spent = 0
+    for style in _styles(keep, any(node.kind == "relu" for node, _ in operations)):
+        if best is not None and spent > EFFORT:
+            break
+        try:
+            graph = build(outputs, operations, style)
+        except TooLargeError:
+            continue
+        graphs.append(graph)
+        spent += graph.size
+        listing = _listing(graph, keep, width, most)
+        if listing is not None and (best is None or _better(listing, best[0])):
+            best, most = (listing, graph), listing.cycles
+    # A restart clears all registers, so that outputs one by one need fewer; where a program may assign, it needs none.
+    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 else ():
+        pieces = [_listing(graph.of(name), keep, width, most) for name in outputs]
+        if None not in pieces:
+            listing = joined([piece for piece in pieces if piece is not None])
+            if best is None or _better(listing, best[0]):
+                best = listing, graph
+    return None if best is None else lower_listing(*best, given)
+
+
+def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
+    """The best order of a graph."""
+    best: Listing | None = None
+    most = min(most, LONGEST * graph.size + LONGEST)
+    for order in (scatter, gather):
+        for tidy in (False, True) if "reversible" in keep else (False,):
+            if best is not None and graph.size > EFFORT:
+                break
+            registers = Registers(graph, width, assign="reversible" not in keep, tidy=tidy, most=most)
+            try:
+                listing = order(graph, registers)
+            except (TooNarrowError, TooLongError):
+                continue
+            if best is None or _better(listing, best):
+                best, most = listing, listing.cycles
+    return best
+
+
+def _better(one: Listing, other: Listing) -> bool:
+    return (one.cycles, one.width) < (other.cycles, other.width)
+
+
+def _styles(keep: Set[str], relu: bool) -> Iterator[Style]:
+    """The ways to write a graph that keeps the promises."""
+    if "linear" not in keep:
+        for gathered in (False, True):
+            for whole in (False, True):
+                yield Style(sums=True, gather=gathered, whole_forms=whole)
+    if not relu:
+        for whole in (False, True):
+            yield Style(sums=False, whole_forms=whole)
