@@ -12,7 +12,8 @@ def few(monkeypatch):
 
 def test_json(answer, few):
     rows = answer("bench", "power-up")["runs"]
-    assert [row["design"] for row in rows] == ["plain", "self-check", "self-check rom", "lanes", "board"]
+    designs = ["plain", "self-check", "self-check rom", "lanes", "registers in memory", "board"]
+    assert [row["design"] for row in rows] == designs
     assert all((row["ring"], row["seeds"], row["right"]) == ("modular:16", 2, 2) for row in rows)
 
 
@@ -22,7 +23,7 @@ def test_runs_that_are_not_right(skinny, few, monkeypatch):
     )
     code, out, err = skinny("bench", "power-up")
     assert (code, out.count("\nlanes")) == (1, 1)
-    message = "5 of 10 runs are not right; the first: plain, modular:16, seed 1: a cycle was late"
+    message = "6 of 12 runs are not right; the first: plain, modular:16, seed 1: a cycle was late"
     assert err == f"skinny: error: check failed: {message}\n"
 
 
