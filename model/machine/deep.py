@@ -7,11 +7,10 @@ from dataclasses import replace
 from skinny.model.errors import InputError
 from skinny.model.program.columns import Columns, Mode
 from skinny.model.program.forms import Linear
+from skinny.model.program.program import SOURCE as ONE
 from skinny.model.program.program import Program
 
-from .isa import ONE
-
-__all__ = ["assigned_registers", "deep_code"]
+__all__ = ["assigned_registers", "deep_code", "runs_in_memory"]
 
 
 def deep_code(program: Program, code: Columns) -> Columns:
@@ -42,6 +41,15 @@ def deep_code(program: Program, code: Columns) -> Columns:
     for output in outputs:
         _expect_shown(output.name, program, assigned)
     return replace(code, mode=mode)
+
+
+def runs_in_memory(program: Program) -> bool:
+    """Whether registers in memory can run ``program``."""
+    try:
+        deep_code(program, program.code)
+    except InputError:
+        return False
+    return True
 
 
 def assigned_registers(code: Columns) -> list[int]:

@@ -18,6 +18,8 @@ from skinny.model.program.forms import Linear
 from skinny.model.program.program import MOST_WIDTH, Mode, Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Modular, PrimeField, Ring
 
+from .deep import runs_in_memory
+
 __all__ = [
     "CoreConfig",
     "Op",
@@ -354,8 +356,9 @@ class CoreConfig:
     @classmethod
     def fit(cls, program: Program, ring: Ring, **given: Any) -> CoreConfig:
         """The smallest core of power-of-two memories that holds ``program``; ``given`` are parameters that are set. The
-        registers are in memory where there are too many of them for flip-flops."""
-        deep = given.get("registers", "memory" if program.width > MOST_FLIPFLOPS else "flipflops") == "memory"
+        registers are in memory where there are too many of them for flip-flops, and for programs that are not pure
+        wherever they can be: that is smaller."""
+        deep = given.get("registers", "memory" if _better_in_memory(program, ring, given) else "flipflops") == "memory"
         threads = given.get("threads", DEEP_THREADS if deep else cls.threads)
         used = np.isin(program.code.form, program.summing).any() if program.summing else False
         assign = deep or bool(program.code.mode.any())
@@ -373,6 +376,15 @@ class CoreConfig:
             "threads": threads,
         }
         return cls(ring=ring, **(parameters | given))
+
+
+def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bool:
+    """Whether the registers of ``program`` go into memory if nobody says where."""
+    if program.width > MOST_FLIPFLOPS:
+        return True
+    enough = given.get("threads", DEEP_THREADS) >= given.get("pipeline", PIPELINE) - 1
+    has_one = not isinstance(ring, FixedPoint) or ring.frac < ring.bits - 1
+    return enough and has_one and not program.pure and runs_in_memory(program)
 
 
 def lacks_zero(program: Program) -> bool:

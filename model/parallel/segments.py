@@ -24,7 +24,16 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image, assemble
 from skinny.model.machine.cycles import Prediction, Timetable
 from skinny.model.machine.image import NO_WAITS, Waits, Write
-from skinny.model.machine.isa import MOST_BATCHES, CoreConfig, Space, Words, fifo_size, index_bits, memory_size
+from skinny.model.machine.isa import (
+    MOST_BATCHES,
+    MOST_FLIPFLOPS,
+    CoreConfig,
+    Space,
+    Words,
+    fifo_size,
+    index_bits,
+    memory_size,
+)
 from skinny.model.program.forms import Linear, attention_cost
 from skinny.model.program.program import Output, Program
 from skinny.model.rings import Array, FixedPoint, Ring
@@ -101,7 +110,10 @@ class EngineConfig:
     def fit(cls, program: Program, ring: Ring, cores: int, **given: Any) -> EngineConfig:
         """The smallest engine of power-of-two memories that holds ``program``; ``given`` are parameters of its cores
         that are set."""
-        core = cls(CoreConfig.fit(program, ring, **({"depth": 2, "check": False} | given)), cores).core
+        usual: dict[str, Any] = {"depth": 2, "check": False}
+        if program.width <= MOST_FLIPFLOPS:
+            usual["registers"] = "flipflops"
+        core = cls(CoreConfig.fit(program, ring, **(usual | given)), cores).core
         lanes = _lane_programs(program, core, cores)
         sizes = {
             "depth": memory_size(max(lane.words + len(lane.outputs) for lane in lanes)),

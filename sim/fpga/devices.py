@@ -44,10 +44,12 @@ class Family:
     pipeline: int = 7
 
     def build_image(self, program: Program, ring: Ring, options: ImageOptions) -> MachineImage:
-        """The image of ``program`` for a device of this family, with its pipeline unless ``options`` say another."""
+        """The image of ``program`` for a device of this family, with its pipeline, as far as the threads allow it,
+        unless ``options`` say another."""
         image = build_image(program, ring, options)
         if image.config.deep and options.pipeline is None:
-            image = build_image(program, ring, replace(options, pipeline=self.pipeline))
+            pipeline = min(self.pipeline, image.config.threads + 1)
+            image = build_image(program, ring, replace(options, registers="memory", pipeline=pipeline))
         return image
 
     @property

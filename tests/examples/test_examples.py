@@ -253,8 +253,8 @@ def test_networks_with_squares_and_relu(folder):
         off = max(abs(Fraction(value) - right[name]) for value, right in zip(values, wanted, strict=True))
         assert 0 < off < errors[name]
     core = ("network.skn", "--ring", "fixed:16.8", "--inputs", "inputs.csv")
-    found = answered("sim", *core, "--registers", "memory")["results"]["network"]
-    assert found == answered("sim", *core)["results"]["network"]
+    found = answered("sim", *core)["results"]["network"]
+    assert found == answered("sim", *core, "--registers", "flipflops")["results"]["network"]
     scores = [[names[f"y{n}"] for n in range(3)] for names in exact_values(folder, "relu.txt", rows)]
     proven = answered("bound", "network.skn", "--ring", "fixed:16.8", "--box=-1:1")
     assert proven["safe"] is True
@@ -269,7 +269,7 @@ def test_networks_with_squares_and_relu(folder):
 @pytest.mark.parametrize("folder", ["digits"], indirect=True)
 def test_digits_in_a_class_out(folder):
     check_page(folder)
-    answer = answered("sim", "digits.skn", "--ring", "fixed:16.8", "--registers", "memory", "--inputs", "inputs.csv")
+    answer = answered("sim", "digits.skn", "--ring", "fixed:16.8", "--inputs", "inputs.csv")
     assert answer["precision"] | {"outside_rows": 0} == dict.fromkeys(answer["precision"], 0)
     found = answer["results"]["digit"]
     rows = rows_of(folder)

@@ -315,7 +315,7 @@ end
 
 def test_a_self_check_undoes_sums_of_registers_and_assigns_at_the_start():
     program = loads(REVERSIBLE)
-    config = CoreConfig.fit(program, Modular(16), depth=64)
+    config = CoreConfig.fit(program, Modular(16), depth=64, registers="flipflops")
     words = disassemble(assemble(program, config, self_check=True).words, config)
     assert words == [
         "R3 += x[0]*R1",

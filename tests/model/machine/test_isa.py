@@ -171,9 +171,29 @@ end
 """
 
 
+@pytest.mark.parametrize(
+    ("text", "given", "ring", "registers"),
+    [
+        ("R2 += a*R1\nR0 += w[0]*R2\n", {}, FixedPoint(16, 8), "flipflops"),  # a pure program
+        ("R2 = a*R1\nR0 = w[0]*R2\n", {}, FixedPoint(16, 8), "memory"),
+        ("R2 = a*R1\nR0 = w[0]*R2\n", {"threads": 6}, FixedPoint(16, 8), "memory"),
+        ("R2 = a*R1\nR0 = w[0]*R2\n", {"threads": 5}, FixedPoint(16, 8), "flipflops"),
+        ("R2 = a*R1\nR0 = w[0]*R2\n", {"threads": 7, "pipeline": 8}, FixedPoint(16, 8), "memory"),
+        ("R2 = a*R1\nR0 = w[0]*R2\n", {"registers": "flipflops"}, FixedPoint(16, 8), "flipflops"),
+        ("R2 = a*R1\nR0 = w[0]*R2\n", {}, FixedPoint(16, 15), "flipflops"),  # there is no one to read
+        ("R1 = a*R1\nR0 = w[0]*R1\n", {}, FixedPoint(16, 8), "flipflops"),  # writes the register that reads as one
+        ("R2 += a*R0\nR0 = w[0]*R1\n", {}, FixedPoint(16, 8), "flipflops"),  # reads what was never assigned
+    ],
+)
+def test_registers_are_in_memory_where_that_is_smaller(text, given, ring, registers):
+    program = loads(f"skinny 1\nwidth 3\ninputs a\nweight w[0] = 1/2\n{text}emit y = R0\nend\n")
+    assert CoreConfig.fit(program, ring, **given).registers == registers
+
+
 def test_the_smallest_core_has_the_units_that_a_program_needs():
     def units(lines, weight=1):
-        config = CoreConfig.fit(loads(MACHINE.format(weight=weight, lines=lines)), FixedPoint(16, 8))
+        program = loads(MACHINE.format(weight=weight, lines=lines))
+        config = CoreConfig.fit(program, FixedPoint(16, 8), registers="flipflops")
         return config.assign, config.sums, config.relu, config.argmax, config.weights
 
     assert units("") == (True, False, False, 0, 2)  # one weight more, which is zero

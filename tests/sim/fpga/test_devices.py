@@ -21,6 +21,8 @@ def test_registers_in_memory_get_the_pipeline_of_their_family():
     program = loads("skinny 1\nwidth 3\ninputs a\nR0 += a*R1\nemit y = R0\nend\n")
     deep = ImageOptions(registers="memory")
     assert [family.build_image(program, Modular(8), deep).config.pipeline for family in (ICE40, ECP5)] == [7, 9]
+    few = ImageOptions(registers="memory", threads=6)
+    assert ECP5.build_image(program, Modular(8), few).config.pipeline == 7
     asked = ImageOptions(registers="memory", pipeline=8)
     assert ECP5.build_image(program, Modular(8), asked).config.pipeline == 8
     assert not ECP5.build_image(program, Modular(8), ImageOptions()).config.deep
