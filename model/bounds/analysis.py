@@ -105,6 +105,7 @@ class Analysis:
     the inputs, the weights and the start vector must fit."""
 
     def __init__(self, program: Program, ring: FixedPoint, box: Box) -> None:
+        program.expect_no_stream("bounds need")
         self.program, self.frac = program, ring.frac
         self.unit = Fraction(1, 1 << ring.frac)
         self.box = encoded_box(program, ring, box)
@@ -276,7 +277,7 @@ class Analysis:
 
     def _started(self) -> list[Register]:
         """The registers as a run begins."""
-        return [Register(self.algebra, self.one, value) for value in self.program.start]
+        return [Register(self.algebra, self.one, int(value)) for value in self.program.start]
 
     def _send(self, registers: list[Register], number: int) -> list[Register]:
         """Bound the error of output ``number`` and return the registers after it."""
