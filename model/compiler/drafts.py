@@ -89,10 +89,14 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
     if goal.box is not None:
         near += [candidate for candidate in found[:1] if candidate not in near and candidate.cost <= SMALL]
     drafts = [_emitted(candidate, goal) for candidate in near]
+    unmerged: list[Draft] = []
     if goal.uses("peephole"):
+        # The search has the scalars of its code alone, so that the draft before some were merged is kept as well.
+        small = [(draft, draft.until(draft.code)) for draft in drafts if goal.clean and is_searchable(draft.code)]
         _apply("peephole", peephole, drafts)
+        unmerged = [before for draft, before in small if _scalars(before) - _scalars(draft)]
     if goal.clean and goal.uses("prune"):
-        _apply("prune", prune, drafts)
+        _apply("prune", prune, [*drafts, *unmerged])
     drafts.sort(key=_cycles)
     if goal.uses("schedule"):
         chosen = [draft for group in _divided(drafts) for draft in _worth_an_order(group)]
@@ -101,7 +105,8 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
         _apply("schedule", schedule, chosen)
         drafts.sort(key=_cycles)
     if goal.clean and goal.uses("search"):
-        _apply("search", search, _worth_a_search(drafts))
+        _apply("search", search, [*_worth_a_search(drafts), *unmerged])
+        drafts += unmerged
     return sorted(drafts, key=_cycles), history
 
 
@@ -145,6 +150,10 @@ def _cost(candidate: Candidate) -> int:
 
 def _cycles(draft: Draft) -> int:
     return draft.code.cycles
+
+
+def _scalars(draft: Draft) -> set[int]:
+    return set(draft.code.columns.form.tolist())
 
 
 def _emitted(candidate: Candidate, goal: Goal) -> Draft:
