@@ -91,10 +91,10 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
     drafts = [_emitted(candidate, goal) for candidate in near]
     unmerged: list[Draft] = []
     if goal.uses("peephole"):
-        # The search has the scalars of its code alone, so that the draft before some were merged is kept as well.
+        # The search gets further from a draft in which nothing was cancelled or merged, so that it is kept as well.
         small = [(draft, draft.until(draft.code)) for draft in drafts if goal.clean and is_searchable(draft.code)]
         _apply("peephole", peephole, drafts)
-        unmerged = [before for draft, before in small if _scalars(before) - _scalars(draft)]
+        unmerged = [before for draft, before in small if len(before.code) > len(draft.code)]
     if goal.clean and goal.uses("prune"):
         _apply("prune", prune, [*drafts, *unmerged])
     drafts.sort(key=_cycles)
@@ -150,10 +150,6 @@ def _cost(candidate: Candidate) -> int:
 
 def _cycles(draft: Draft) -> int:
     return draft.code.cycles
-
-
-def _scalars(draft: Draft) -> set[int]:
-    return set(draft.code.columns.form.tolist())
 
 
 def _emitted(candidate: Candidate, goal: Goal) -> Draft:
