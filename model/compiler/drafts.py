@@ -123,10 +123,11 @@ T = TypeVar("T", Candidate, Draft)
 
 
 def _divided(found: Sequence[T]) -> list[list[T]]:
-    """First what leaves out no decision but attention or order, then what leaves out contracts, then the others."""
-    groups: list[list[T]] = [[], [], []]
+    """First what leaves out no decision but attention or order, then what leaves out contracts, then what leaves out
+    two decisions, then the others."""
+    groups: list[list[T]] = [[], [], [], []]
     for item in found:
-        groups[{"": 0, "attention": 0, "order": 0, "contracts": 1}.get(item.without, 2)].append(item)
+        groups[{"": 0, "attention": 0, "order": 0, "contracts": 1, "two": 2}.get(item.without, 3)].append(item)
     return groups
 
 
