@@ -47,7 +47,7 @@ from .structure import MOST_STRUCTURE_WORK, follow
 from .terms import Factor as TermFactor
 from .terms import Terms
 
-__all__ = ["MOST_BITS", "Analysis", "Overflow"]
+__all__ = ["MOST_BITS", "MOST_SECONDS", "Analysis", "Overflow"]
 
 #: The widest word of fixed point.
 MOST_BITS = 32
@@ -66,9 +66,11 @@ _MOST_STRUCTURED = 250_000
 #: Terms of products that are added in all, which takes some five seconds; an instruction takes as long as so many.
 _MOST_WORK, _STEP_WORK = 4_000_000, 20
 #: Work of each analysis, as it counts it, that takes about a second: at nodes, with terms, with enclosures, and with
-#: the structure. The last two are not begun when they might end after ``_MOST_SECONDS``, counted so, not by the clock.
+#: the structure. The last two are not begun when they might end after ``MOST_SECONDS``, counted so, not by the clock.
 _NODES_SECOND, _TERMS_SECOND, _RUN_SECOND, _STRUCTURE_SECOND = 10**8, 2_000_000, 800_000, 10**6
-_MOST_SECONDS = 18.0
+#: Program words of a program that is not pure that are followed in about a second.
+_LAYERS_SECOND = 40_000
+MOST_SECONDS = 18.0
 #: Products that are remembered from one state that recurs to the next.
 _KEPT_PRODUCTS = 10_000
 #: When the error of an output exceeds so many steps for each instruction, forgetting may be the cause: the structure is
@@ -140,7 +142,7 @@ class Analysis:
         """Bound a program that only adds, with scalars that read no registers."""
         if not self._evaluate():
             steps = _STEP_WORK * len(self.program)
-            if self.spent + (_MOST_WORK + steps) / _RUN_SECOND <= _MOST_SECONDS:
+            if self.spent + (_MOST_WORK + steps) / _RUN_SECOND <= MOST_SECONDS:
                 known = self.low.copy(), self.high.copy(), self.errors
                 self._run()
                 self._intersect(*known)
@@ -160,6 +162,7 @@ class Analysis:
 
     def _bound_layers(self) -> None:
         """Bound a program that assigns, takes the relu, or multiplies registers with registers."""
+        self.spent += self.program.words / _LAYERS_SECOND
         found = follow_layers(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named)
         self.errors = found.errors
         self.low, self.scalar_low, low = (
@@ -261,7 +264,7 @@ class Analysis:
     def _narrow(self) -> None:
         """Take the bounds of the structure where they are tighter than those of this analysis, which had to forget;
         nothing when they were taken before, or would be too much work."""
-        if self.crowded or self.spent + MOST_STRUCTURE_WORK / _STRUCTURE_SECOND > _MOST_SECONDS:
+        if self.crowded or self.spent + MOST_STRUCTURE_WORK / _STRUCTURE_SECOND > MOST_SECONDS:
             return
         self.crowded = True
         factors = [self.scalars.factor(number) for number in range(len(self.program.forms))]

@@ -52,6 +52,7 @@ class Bound:
     ``ranges[r]`` is the least and the greatest value register ``r`` has at any time. ``errors`` bounds the error of
     each output, provided that everything that is read fits: ``overflow`` is the first value for which that is not
     certain. Ranges and errors are those of an unlimited word; they are infinite once a value may exceed 2^64.
+    ``seconds`` is what the analysis took, as it counts its work.
     """
 
     ring: FixedPoint
@@ -60,6 +61,7 @@ class Bound:
     ranges: NDArray[np.float64]
     errors: dict[str, float]
     overflow: Overflow | None
+    seconds: float
 
     @property
     def safe(self) -> bool:
@@ -76,4 +78,5 @@ def bound(program: Program, ring: FixedPoint, box: Box) -> Bound:
         analysis.ranges(),
         analysis.errors,
         analysis.first_overflow(ring.bits),
+        analysis.spent,
     )

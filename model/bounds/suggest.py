@@ -9,7 +9,7 @@ from skinny.model.errors import InputError
 from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint, Number
 
-from .analysis import MOST_BITS, Analysis
+from .analysis import MOST_BITS, MOST_SECONDS, Analysis
 from .box import Box
 
 __all__ = ["suggest"]
@@ -24,7 +24,9 @@ class _Outcome(NamedTuple):
     lost: bool
 
 
-def suggest(program: Program, box: Box, error: Number | None = None, bits: int = 2) -> FixedPoint:
+def suggest(
+    program: Program, box: Box, error: Number | None = None, bits: int = 2, *, seconds: float = 0.0
+) -> FixedPoint:
     """A format that is safe; one that cannot be found is an error.
 
     With ``error``: the format of fewest bits whose error is at most that. The error of a format is the largest bound of
@@ -34,10 +36,11 @@ def suggest(program: Program, box: Box, error: Number | None = None, bits: int =
     Without ``error``: the format of fewest bits, at least ``bits``, in which no weight and no end of the box that is
     not zero becomes zero; of several with that many bits, the one with the most fraction bits.
 
-    The search takes about ten times as long as one bound. It relies on errors falling and needed bits rising with the
-    fraction bits, as they do because grids are nested.
+    The search makes about ten analyses. Where they take long it ends with an error: all of them, with the ``seconds``
+    that were spent before, may take as long as one may, counted by their work as one counts it. It relies on errors
+    falling and needed bits rising with the fraction bits, as they do because grids are nested.
     """
-    search = _Search(program, box)
+    search = _Search(program, box, seconds)
     finest = bisect_left(range(MOST_BITS), True, key=lambda frac: search.bits(frac) > MOST_BITS) - 1
     best = search.outcome(max(0, finest))
     if isinstance(best, str):
@@ -61,18 +64,27 @@ def suggest(program: Program, box: Box, error: Number | None = None, bits: int =
 class _Search:
     """Analyses of one program with different numbers of fraction bits, each made once."""
 
-    def __init__(self, program: Program, box: Box) -> None:
+    def __init__(self, program: Program, box: Box, seconds: float) -> None:
         self.program, self.box = program, box
+        #: The seconds that were spent, and those of the longest analysis: the next one may take as long.
+        self.spent = self.longest = seconds
         self.known: dict[int, _Outcome | str] = {}
 
     def outcome(self, frac: int) -> _Outcome | str:
         """What ``frac`` fraction bits give, or the reason why 32 bits do not hold what is given."""
         if frac not in self.known:
+            if self.spent + self.longest > MOST_SECONDS:
+                raise InputError(
+                    f"no format is suggested: an analysis takes about {self.longest:.0f} s, and the search needs "
+                    "several; try formats with --ring"
+                )
             try:
                 analysis = Analysis(self.program, FixedPoint(MOST_BITS, frac), self.box)
             except InputError as problem:
                 self.known[frac] = str(problem)
             else:
+                self.spent += analysis.spent
+                self.longest = max(self.longest, analysis.spent)
                 half_step = 2.0 ** -(frac + 1) if self.program.inputs else 0.0
                 given: list[tuple[Number, int]] = [*zip(self.program.weights, analysis.weights, strict=True)]
                 given += [pair for ends in zip(self.box, analysis.box, strict=True) for pair in zip(*ends, strict=True)]

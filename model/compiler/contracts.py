@@ -133,13 +133,15 @@ def used_forms(parts: Iterable[Expression]) -> tuple[UsedForm, int]:
 class Expression:
     """A polynomial with a decided shape, and its costs; see above."""
 
-    __slots__ = ("_words", "build", "loose_cost", "scalar_form", "strict_cost")
+    __slots__ = ("_words", "build", "loose_cost", "most_extra", "scalar_form", "strict_cost")
 
-    def __init__(self, strict: int, loose: int, scalar_form: UsedForm, build: int) -> None:
+    def __init__(self, strict: int, loose: int, scalar_form: UsedForm, build: int, most_extra: int) -> None:
         self.strict_cost = min(strict, CEILING)
         self.loose_cost = min(loose, CEILING)
         self.scalar_form = scalar_form
         self.build = build
+        #: Extra registers that its words can use; with more of them they would be the same words.
+        self.most_extra = most_extra
         self._words: dict[Contract, tuple[int, Word]] = {}
 
     def compose(self, contract: Contract) -> Word:
@@ -157,6 +159,8 @@ class Expression:
         return self._planned(contract)[0]
 
     def _planned(self, contract: Contract) -> tuple[int, Word]:
+        if contract.extra > self.most_extra:
+            contract = contract._replace(extra=self.most_extra)
         found = self._words.get(contract)
         if found is None:
             word = self.compose(contract)
@@ -187,7 +191,7 @@ class Leaf(Expression):
     def __init__(self, form: Affine) -> None:
         simple = is_simple(form)
         self.sign, self.scalar = affine_scalar(form)
-        super().__init__(1, 1, None if simple else self.scalar, 0 if simple else form_size(form))
+        super().__init__(1, 1, None if simple else self.scalar, 0 if simple else form_size(form), 0)
 
     def compose(self, contract: Contract) -> Word:
         return [Instruction(TARGET, SOURCE, self.sign, self.scalar)]
@@ -204,7 +208,7 @@ class Sum(Expression):
         built = sum(part.build for _, part in self.terms) if form is MIXED else 0
         strict = built + sum(part.strict_cost for _, part in self.terms)
         loose = built + sum(part.loose_cost for _, part in self.terms)
-        super().__init__(strict, loose, form, build)
+        super().__init__(strict, loose, form, build, max((part.most_extra for _, part in self.terms), default=0))
 
     def compose(self, contract: Contract) -> Word:
         roles = tuple(range(3 + contract.extra))
@@ -265,7 +269,8 @@ class Pair(Expression):
             loose = min(
                 loose, 2 * (f.loose_cost + fb) + g.strict_cost + gb, 2 * (g.loose_cost + gb) + f.strict_cost + fb
             )
-        super().__init__(strict, loose, form, build)
+        most_extra = max(sum(map(_wanted_extras, shape)) for shape in self.shapes)
+        super().__init__(strict, loose, form, build, most_extra)
 
     def compose(self, contract: Contract) -> Word:
         orders = [order for a, b in self.shapes for order in ((a, b), (b, a))]
@@ -273,6 +278,11 @@ class Pair(Expression):
             # Its dirt must be the dirt of DIRTY_THIRD, so it takes the order that DIRTY_THIRD takes.
             orders = [min(orders, key=lambda order: self.price(next(product_words(order[0], order[1], DIRTY_THIRD))))]
         return min((word for f, g in orders for word in product_words(f, g, contract)), key=self.price)
+
+
+def _wanted_extras(factor: Expression) -> int:
+    """The extra registers that a factor of a product can use: one in place of its dirty third, and its own."""
+    return 0 if isinstance(factor, Leaf) else factor.most_extra + 1
 
 
 class TextbookPair(Pair):
@@ -378,7 +388,7 @@ class Telescope(Expression):
         fixed = sum(step.strict_cost + (0 if bare else step.build) for step in [self.first, self.last, *self.steps])
         once = sum(part.strict_cost + (0 if bare else part.build) for part in self.parts)
         twice = sum(2 * (part.loose_cost + (0 if bare else part.build)) for part in self.parts)
-        super().__init__(twice + fixed, once + fixed, form, build)
+        super().__init__(twice + fixed, once + fixed, form, build, 0)
 
     def compose(self, contract: Contract) -> Word:
         up, down = (SOURCE, THIRD, TARGET), (THIRD, TARGET, SOURCE)
@@ -435,6 +445,7 @@ class Best(Expression):
             min(shape.loose_cost + cost(shape) for shape in self.shapes),
             form,
             build,
+            max(shape.most_extra for shape in self.shapes),
         )
 
     def compose(self, contract: Contract) -> Word:

@@ -215,7 +215,8 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
         answer["reached"] = within
     if not (found.safe and within):
         try:
-            answer["suggestion"] = suggest(program, inside, _in_ring(error, program), ring.bits).name
+            allowed = _in_ring(error, program)
+            answer["suggestion"] = suggest(program, inside, allowed, ring.bits, seconds=found.seconds).name
         except InputError as problem:
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)

@@ -81,7 +81,7 @@ def limited(monkeypatch, part):
         (analysis, "_MOST_STRUCTURED"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name) // part)
-    monkeypatch.setattr(analysis, "_MOST_SECONDS", analysis._MOST_SECONDS / part)
+    monkeypatch.setattr(analysis, "MOST_SECONDS", analysis.MOST_SECONDS / part)
 
 
 def test_the_work_of_all_analyses_together_is_limited(reference, monkeypatch):
@@ -99,7 +99,7 @@ def test_what_was_spent_leaves_less_for_what_follows(reference, monkeypatch):
     monkeypatch.setattr(analysis.Analysis, "_run", lambda self: begun.append("run"))
     monkeypatch.setattr(analysis, "follow", lambda *_: begun.append("structure"))
     monkeypatch.setattr(analysis, "_MOST_EVALUATED", -1)
-    monkeypatch.setattr(analysis, "_MOST_SECONDS", 4.0)
+    monkeypatch.setattr(analysis, "MOST_SECONDS", 4.0)
     program = reference.program_of([(0, 1, 1, 0)], "x", [], [Input(0)])
     found = analysis.Analysis(program, FixedPoint(16, 8), [(-1, 1)])
     found._narrow()
@@ -111,7 +111,7 @@ def test_what_was_spent_leaves_less_for_what_follows(reference, monkeypatch):
 def test_long_programs_are_not_begun(reference, monkeypatch):
     """Half a million instructions take twelve seconds; of more nothing is said, at once."""
     monkeypatch.setattr(analysis, "_MOST_EVALUATED", -1)
-    monkeypatch.setattr(analysis, "_MOST_SECONDS", 5 + 20 * 100 / 800_000)
+    monkeypatch.setattr(analysis, "MOST_SECONDS", 5 + 20 * 100 / 800_000)
     rings = FixedPoint(16, 8), [(-1, 1)]
     for length, safe in ((100, True), (101, False)):
         program = reference.program_of([(0, 1, (-1) ** t, 0) for t in range(length)], "x", [], [Input(0)])

@@ -8,6 +8,7 @@ import pytest
 from skinny.model.bounds import nodes as nodes_module
 from skinny.model.bounds.analysis import Analysis
 from skinny.model.bounds.bounds import bound
+from skinny.model.bounds.nodes import Nodes
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Output
 from skinny.model.rings import FixedPoint
@@ -74,6 +75,52 @@ def test_errors_are_those_of_the_worst_place(reference, monkeypatch):
     x = np.linspace(0, 1, 10_001)
     worst = float((x * (1 - x) + (1 - x) + 1).max()) / 2**11
     assert worst <= found.errors["y"] <= 1.03 * worst
+
+
+def test_errors_between_the_nodes_count(reference, monkeypatch):
+    """``x²·(1 - x)·(1 + 2x)``, with no more than the first few nodes: the error is largest between two of them."""
+    only_nodes(monkeypatch)
+    monkeypatch.setattr(nodes_module, "_DENSITIES", ((2, 1.0),))
+    monkeypatch.setattr(nodes_module, "_LATER_WORK", 0)
+    forms = [Input(0), Linear(((1, 0),), 0), Linear(((2, 0),), 0)]
+    code = [(2, 1, 1, 0), (0, 2, 1, 0), (3, 0, 1, 1), (4, 3, 1, 2)]
+    weights = [Fraction(1), Fraction(-1), Fraction(2)]
+    program = reference.program_of(code, "x", weights, forms, width=5, outputs=(Output("y", 4, 4),))
+    found = bound(program, FixedPoint(24, 10), [(0, 1)])
+    # Half a step each from x², from x²·(1-x) and from the last product.
+    x = np.linspace(0, 1, 10_001)
+    worst = float(((1 - x) * (1 + 2 * x) + (1 + 2 * x) + 1).max()) / 2**11
+    assert worst <= found.errors["y"] <= 1.5 * worst
+
+
+def test_the_largest_error_is_found_among_many_peaks(reference, monkeypatch):
+    """Products of seven forms: each rounding counts with the forms behind it, and the sum has peaks everywhere. The
+    first nodes are few; the refinement must keep the right ones and halve gaps no further than they are halved."""
+    only_nodes(monkeypatch)
+    monkeypatch.setattr(nodes_module, "_DENSITIES", ((2, 1.0),))
+    monkeypatch.setattr(nodes_module, "_CLOSE", 1.0005)
+    x = np.linspace(-1, 1, 20_001)
+    registers = [1, 2, 0, 3, 4, 5, 6, 7]
+    code = [(registers[k + 1], registers[k], 1, k) for k in range(7)]
+    for seed in range(16):
+        rng = random.Random(seed)
+        ends = [(rng.choice([-2, -1, 1, 2]), Fraction(rng.randint(-12, 12), 8)) for _ in range(7)]
+        weights = [Fraction(number) for pair in ends for number in pair]
+        forms = [Linear(((2 * k, 0),), 2 * k + 1) for k in range(7)]
+        program = reference.program_of(code, "x", weights, forms, width=8, outputs=(Output("y", 7, 7),))
+        found = bound(program, FixedPoint(32, 10), [(-1, 1)])
+        # The first form is multiplied with one, and nothing is rounded.
+        factor, total = np.ones_like(x), np.zeros_like(x)
+        for slope, level in reversed(ends[1:]):
+            total += np.abs(factor)
+            factor = factor * (slope * x + float(level))
+        assert float(total.max()) / 2**11 <= found.errors["y"] <= 1.002 * float(total.max()) / 2**11
+
+
+def test_the_factor_of_riesz():
+    """Of degrees 3 and 1 with half gaps of 0.2 and 0.1, cos(0.6)·cos(0.1); beyond a right angle nothing is known."""
+    assert Nodes._cosine(None, [3, 1], [0.2, 0.1]) == pytest.approx(0.8253356149096783 * 0.9950041652780258)
+    assert Nodes._cosine(None, [3], [0.6]) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_many_variables_are_left_to_the_other_analyses(reference):

@@ -4,6 +4,8 @@ import random
 from fractions import Fraction
 
 import pytest
+from skinny.model.bounds import suggest as suggest_module
+from skinny.model.bounds.analysis import MOST_SECONDS, Analysis
 from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import InputError
@@ -69,3 +71,21 @@ def test_refuses_what_no_format_reaches(reference, weight, error, message):
     code = [(2, 1, 1, 0), (0, 2, 1, 0), (2, 0, 1, 1), (0, 2, 1, 0)]
     with pytest.raises(InputError, match=f"^{message}$"):
         suggest(reference.program_of(code, "x", [Fraction(weight)], [Input(0), Weight(0)]), [(-3, 3)], error)
+
+
+@pytest.mark.parametrize(("before", "each", "most"), [(0.0, 0.4 * MOST_SECONDS, 2), (0.6 * MOST_SECONDS, 0.0, 0)])
+def test_all_analyses_share_one_limit_of_work(reference, monkeypatch, before, each, most):
+    """``each`` second is one that an analysis counts: none is begun that might end after the limit."""
+    made = []
+
+    class Slow(Analysis):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.spent = each
+            made.append(self)
+
+    monkeypatch.setattr(suggest_module, "Analysis", Slow)
+    program = reference.program_of([(2, 1, 1, 0), (0, 2, 1, 0)], "x", [], [Input(0)])
+    with pytest.raises(InputError, match=r"^no format is suggested: an analysis takes about \d+ s, and "):
+        suggest(program, [(-3, 3)], 1e-3, seconds=before)
+    assert len(made) == most

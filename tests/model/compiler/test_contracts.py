@@ -4,6 +4,7 @@ import random
 from itertools import product
 
 import pytest
+from skinny.model.compiler import contracts
 from skinny.model.compiler.code import Affine
 from skinny.model.compiler.contracts import (
     MIXED,
@@ -128,3 +129,23 @@ def test_a_form_is_built_once_by_whoever_uses_it_alone():
     assert Pair([(wide, other)]).scalar_form is MIXED
     assert (Pair([(wide, other)]).strict_cost, Pair([(wide, other)]).build) == (2 * (1 + 3) + 2 * (1 + 2), 0)
     assert (Pair([(wide, X[0])]).scalar_form, Pair([(wide, X[0])]).strict_cost) == (wide.scalar, 4)
+
+
+def _nested(rng, depth):
+    """A random expression of sums and products of single variables."""
+    if depth == 0:
+        return Leaf(Affine(((rng.randrange(9), 1),), 0))
+    parts = [_nested(rng, rng.randrange(depth)) for _ in range(2)]
+    return Pair([tuple(parts)]) if rng.random() < 0.7 else Sum([(1, part) for part in parts])
+
+
+def test_registers_that_no_word_can_use_change_no_cost(monkeypatch):
+    wanted = [
+        Contract(promise, fresh=True, extra=extra)
+        for promise in (Promise.KEEP_ZERO, Promise.SPEND_ZERO)
+        for extra in range(14)
+    ]
+    limited = [[_nested(random.Random(seed), 5).cost(contract) for contract in wanted] for seed in range(40)]
+    monkeypatch.setattr(contracts, "_wanted_extras", lambda factor: 99)
+    free = [[_nested(random.Random(seed), 5).cost(contract) for contract in wanted] for seed in range(40)]
+    assert limited == free
