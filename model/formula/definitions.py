@@ -6,7 +6,6 @@ sample. States and earlier inputs are variables of the formulas; an earlier inpu
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from skinny.model.errors import InputError
 
 from .formula import Formula
 
-__all__ = ["LARGEST_LAG", "Definitions", "StateFormula", "lag_of", "lagged"]
+__all__ = ["LARGEST_LAG", "Definitions", "StateFormula", "lagged"]
 
 #: An input can be read this many samples back at most.
 LARGEST_LAG = 4095
@@ -66,9 +65,3 @@ class Definitions(NamedTuple):
 def lagged(name: str, lag: int) -> str:
     """The name of the input ``name``, ``lag`` samples back."""
     return f"{name}[t-{lag}]" if lag else name
-
-
-def lag_of(name: str) -> tuple[str, int]:
-    """The input that a variable reads, and how many samples back."""
-    found = re.fullmatch(r"(.*)\[t-([0-9]+)\]", name)
-    return (found[1], int(found[2])) if found else (name, 0)

@@ -13,7 +13,9 @@ def test_states_and_their_next_values():
     assert [(state.name, state.start) for state in found.states] == [("s", Fraction(-1, 4)), ("r", Fraction(2))]
     assert [formula_text(state.next) for state in found.states] == ["(s + x)*1/2", "r - s"]
     assert found.samples == ("x",)
-    assert found.streaming and found.window == 0 and found.inputs == ("x",)
+    assert found.streaming
+    assert found.window == 0
+    assert found.inputs == ("x",)
 
 
 def test_the_window_lists_its_words_from_the_newest():
@@ -25,7 +27,9 @@ def test_the_window_lists_its_words_from_the_newest():
 
 def test_formulas_without_time_are_as_before():
     found = parse_definitions("state = a*next; y = state + t")
-    assert not found.streaming and list(found.outputs) == ["state", "y"] and found.samples == ("a", "next", "t")
+    assert not found.streaming
+    assert list(found.outputs) == ["state", "y"]
+    assert found.samples == ("a", "next", "t")
 
 
 @pytest.mark.parametrize(
