@@ -61,7 +61,7 @@ class Recurrence(NamedTuple):
     roundings: list[int]
 
 
-class _NotAffine(Exception):
+class _NotAffineError(Exception):
     """A product of two values that are not constant, or a relu; the text says where."""
 
 
@@ -77,7 +77,7 @@ def find_recurrence(
     reason why it has none. ``weights``, ``start`` and the ranges of the weights that are ``named`` are raw words."""
     try:
         return _Walk(program, state, frac, weights, start, named).run()
-    except _NotAffine as reason:
+    except _NotAffineError as reason:
         return str(reason)
 
 
@@ -119,7 +119,7 @@ class _Walk:
             while outputs and outputs[-1].at <= t:
                 self._send(outputs.pop())
             if mode == Mode.RELU:
-                raise _NotAffine(f"instruction {t} takes the relu")
+                raise _NotAffineError(f"instruction {t} takes the relu")
             scalar = self._scalar(t, form)
             self.found.reads.append(Read(t, src, registers[src].actual))
             product = self._times(t, scalar, registers[src])
@@ -145,7 +145,7 @@ class _Walk:
     def _weight(self, k: int) -> Value:
         """Weight ``k`` as a value of its own."""
         if k in self.named and self.named[k][0] < self.named[k][1]:
-            raise _NotAffine(f"weight {self.program.weight_names()[k]} may have any value of its range")
+            raise _NotAffineError(f"weight {self.program.weight_names()[k]} may have any value of its range")
         if k in self.named:
             return self._constant(self.named[k][0], self.named[k][0] * self.unit)
         return self._constant(self.weights[k], self.program.weights[k])
@@ -180,7 +180,7 @@ class _Walk:
     def _plus(self, a: Value, b: Value, sign: int) -> Value:
         self.work += len(b.actual) + len(b.exact) + len(a.actual)
         if self.work > _MOST_WORK:
-            raise _NotAffine("it is too long to be written as a recurrence")
+            raise _NotAffineError("it is too long to be written as a recurrence")
         return Value(
             _sum(a.actual, b.actual, Fraction(sign)), _sum(a.exact, b.exact, Fraction(sign)), min(a.zeros, b.zeros)
         )
@@ -194,7 +194,7 @@ class _Walk:
         for constant, other in ((a, b), (b, a)):
             if _is_constant(constant.actual) and _is_constant(constant.exact):
                 return self._scaled(constant, other)
-        raise _NotAffine(f"instruction {t} multiplies two values that change")
+        raise _NotAffineError(f"instruction {t} multiplies two values that change")
 
     def _scaled(self, constant: Value, other: Value) -> Value:
         """The rounded product of a constant and any value."""
