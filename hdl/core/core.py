@@ -22,6 +22,11 @@ from .store import Store
 __all__ = ["Core"]
 
 
+def renews(item):
+    """A value that is true when all streams begin anew because ``item`` is written: weights are set while they run."""
+    return item.space != Space.WEIGHTS
+
+
 class Core(Machine):
     """Runs one program on vector after vector, ``threads`` of them at a time.
 
@@ -249,7 +254,7 @@ class Core(Machine):
             if config.guard:
                 m.d.comb += [guard.kept.eq(store.kept), guard.renew.eq(sequencer.renew)]
             if not self.rom:
-                m.d.comb += sequencer.renew.eq(store.write & (store.item.space != Space.WEIGHTS))
+                m.d.comb += sequencer.renew.eq(store.write & renews(store.item))
         if not self.rom:
             m.d.comb += [
                 self.load.ready.eq(~self.busy),

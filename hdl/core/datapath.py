@@ -21,6 +21,11 @@ from .sequencer import tag_layout
 __all__ = ["Datapath"]
 
 
+def may_write(tag):
+    """A value that is true when an instruction of a core with state may write: its thread has a vector."""
+    return tag.valid
+
+
 class Datapath(wiring.Component):
     """Executes one instruction in every cycle.
 
@@ -152,8 +157,8 @@ class Datapath(wiring.Component):
                 # Only a thread that has a vector writes, and its last word in time for its next run.
                 if not is_sum:
                     begin = tags[0].fresh | (restart & ~self.kept[index])
-                relu = relu & tags[end - 1].valid
-                m.d.sync += write.eq(controls[end - 1].write & matches & tags[end - 1].valid & ~begin)
+                relu = relu & may_write(tags[end - 1])
+                m.d.sync += write.eq(controls[end - 1].write & matches & may_write(tags[end - 1]) & ~begin)
             else:
                 m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]

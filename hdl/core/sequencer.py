@@ -110,7 +110,10 @@ class Sequencer(wiring.Component):
             # Streams that go on keep their turns while nothing runs.
             fresh, begins = Signal(init=1), Signal(reset_less=True)
             m.d.comb += [over.eq(Mux(live, self.done, fresh | turn)), tag.fresh.eq(begins & first & live)]
-            m.d.sync += [fresh.eq(self.renew | (fresh & ~self.start)), thread.eq(Mux(turn | (~live & fresh), 0, thread + 1))]
+            m.d.sync += [
+                fresh.eq(self.renew | (fresh & ~self.start)),
+                thread.eq(Mux(turn | (~live & fresh), 0, thread + 1)),
+            ]
             with m.If(over):
                 m.d.sync += begins.eq(fresh)
         else:
