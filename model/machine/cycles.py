@@ -399,12 +399,14 @@ class Ports:
     def timetable(self) -> Timetable:
         """All that happened, when what is left for the load port is loaded, too."""
         self.load(NEVER)
-        columns = (
-            *(self.accepted, self.starts, self.valid, self.taken),
-            *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+        accepted, starts, valid, taken, busy, loaded = (
+            np.array(column, dtype=np.int64)
+            for column in (
+                *(self.accepted, self.starts, self.valid, self.taken),
+                *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+            )
         )
-        fresh = np.array(self.fresh, dtype=np.bool_)
-        return Timetable(*(np.array(column, dtype=np.int64) for column in columns), fresh)
+        return Timetable(accepted, starts, valid, taken, busy, loaded, np.array(self.fresh, dtype=np.bool_))
 
 
 def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin: int = 0) -> Timetable:

@@ -85,14 +85,19 @@ def test_a_core_with_broken_state_is_caught(monkeypatch, place, name, wrong):
     config = config_for(4)
     kinds = (Space.WEIGHTS,) if name == "renews" and wrong(None) else (Space.PROGRAM,)
     monkeypatch.setattr(place, name, wrong)
-    with pytest.raises(CheckError, match=r"cycle \d+"):
-        for seed in (0, 1, 2, 4):
+    caught = []
+    for seed in (0, 1, 2, 4):
+        try:
             run_steps(core_module.Core(config), steps_for(seed, config, kinds))
+        except CheckError as error:
+            caught.append(str(error))
+    assert caught
+    assert all(message.startswith("cycle ") for message in caught)
 
 
 def test_an_oscillator_of_two_applies_keeps_its_amplitude():
-    """``R0 += w·R1``, ``R1 -= w·R0``, 200,000 samples of one stream alone: the plain integers give the same words, and the
-    amplitude neither grows nor falls."""
+    """``R0 += w·R1``, ``R1 -= w·R0``, 200,000 samples of one stream alone: plain integers give the same words, and
+    the amplitude neither grows nor falls."""
     ring, samples = FixedPoint(16, 8), 200_000
     program = Program(
         width=3,
