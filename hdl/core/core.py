@@ -3,7 +3,7 @@
 from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.machine.isa import CoreConfig, Space, index_bits
 from skinny.model.parallel.segments import Lane
 
 from .argmax import Argmax
@@ -20,6 +20,11 @@ from .sequencer import Sequencer, tag_layout
 from .store import Store
 
 __all__ = ["Core"]
+
+
+def renews(item):
+    """A value that is true when all streams begin anew because ``item`` is written: weights are set while they run."""
+    return item.space != Space.WEIGHTS
 
 
 class Core(Machine):
@@ -244,6 +249,12 @@ class Core(Machine):
             m.d.sync += self.fault.eq(0)
         with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
+        if config.state:
+            m.d.comb += datapath.kept.eq(store.kept)
+            if config.guard:
+                m.d.comb += [guard.kept.eq(store.kept), guard.renew.eq(sequencer.renew)]
+            if not self.rom:
+                m.d.comb += sequencer.renew.eq(store.write & renews(store.item))
         if not self.rom:
             m.d.comb += [
                 self.load.ready.eq(~self.busy),

@@ -11,7 +11,7 @@ __all__ = ["Sequencer", "tag_layout"]
 def tag_layout(config: CoreConfig) -> data.StructLayout:
     """The tag that accompanies an instruction through the pipeline. ``live``: the instruction belongs to a batch;
     ``valid``: its thread also has a vector; ``first``: it begins a run; ``final``: its thread is the last of
-    these."""
+    these; ``fresh``, only in a core with state: it begins the first run of its stream."""
     return data.StructLayout(
         {
             "live": 1,
@@ -21,6 +21,7 @@ def tag_layout(config: CoreConfig) -> data.StructLayout:
             "bank": 1,
             "thread": index_bits(config.threads),
             "pc": index_bits(config.depth),
+            **({"fresh": 1} if config.state else {}),
         }
     )
 
@@ -48,8 +49,11 @@ class Sequencer(wiring.Component):
         No batch may start.
     last_word : In
         The address of the last word of the program.
+    renew : In(1)
+        Only with state: all streams begin anew with the next batch.
     start : Out(1)
-        A batch begins in the next cycle.
+        A batch begins in the next cycle. With state it begins a multiple of ``threads`` cycles after the batch before,
+        unless streams begin anew: the registers of a thread are at their place only then.
     done : Out(1)
         The last instruction of a batch is issued.
     tag : Out(tag_layout)
@@ -66,6 +70,7 @@ class Sequencer(wiring.Component):
                 "room": In(1),
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
+                **({"renew": In(1)} if config.state else {}),
                 "start": Out(1),
                 "done": Out(1),
                 "tag": Out(tag_layout(config)),
@@ -93,15 +98,26 @@ class Sequencer(wiring.Component):
             turn.eq(thread == self.config.threads - 1),
             final.eq(thread == count),
             self.done.eq(live & turn & at_last),
-            over.eq(~live | self.done),
+            *([] if self.config.state else [over.eq(~live | self.done)]),
             self.start.eq(over & self.full & self.room & ~self.hold),
         ]
 
         m.d.sync += [
-            live.eq(self.start | ~over),
+            live.eq(self.start | (live & ~self.done if self.config.state else ~over)),
             valid.eq(self.start | (~over & (turn | (valid & ~final)))),
-            thread.eq(Mux(live & ~turn, thread + 1, 0)),
         ]
+        if self.config.state:
+            # Streams that go on keep their turns while nothing runs.
+            fresh, begins = Signal(init=1), Signal(reset_less=True)
+            m.d.comb += [over.eq(Mux(live, self.done, fresh | turn)), tag.fresh.eq(begins & first & live)]
+            m.d.sync += [
+                fresh.eq(self.renew | (fresh & ~self.start)),
+                thread.eq(Mux(turn | (~live & fresh), 0, thread + 1)),
+            ]
+            with m.If(over):
+                m.d.sync += begins.eq(fresh)
+        else:
+            m.d.sync += thread.eq(Mux(live & ~turn, thread + 1, 0))
         with m.If(over):
             m.d.sync += [pc.eq(0), first.eq(1), count.eq(self.count)]
         with m.Elif(turn):

@@ -57,7 +57,7 @@ class Image:
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
     a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
-    when the check failed).
+    when the check failed). ``state`` are the registers that keep their contents from one run of a thread to the next.
     """
 
     config: CoreConfig
@@ -69,6 +69,7 @@ class Image:
     instructions: NDArray[np.int64]
     program: Program
     self_check: bool = False
+    state: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)
@@ -100,11 +101,14 @@ class Image:
 
     @property
     def settings(self) -> dict[Setting, int]:
-        return {
+        found = {
             Setting.LAST_WORD: len(self.words) - 1,
             Setting.LAST_INPUT: self.vector - 1,
             Setting.BATCHES: self.batches,
         }
+        if self.config.state:
+            found[Setting.STATE] = sum(1 << register for register in self.state)
+        return found
 
     @property
     def status(self) -> int:

@@ -6,7 +6,7 @@ that starts in cycle ``t0`` issues word ``p`` of thread ``t`` in cycle ``t0 + pÂ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -102,11 +102,14 @@ def batch_sizes(vectors: int, threads: int) -> list[int]:
 class Execution(NamedTuple):
     """What every word computes for every vector: arrays of shape ``(words, vectors)``. ``values`` are hardware words,
     ``faults`` tells where the word is malformed or a check fails. ``sent`` are the words that go to the result FIFO,
-    where one does: the values, but for an argmax the number of the largest."""
+    where one does: the values, but for an argmax the number of the largest. ``left`` are the registers in the end, of
+    shape ``(width, vectors)``; ``tainted`` are the vectors whose stream met a fault before their run."""
 
     values: Words
     faults: NDArray[np.bool_]
     sent: Words
+    left: Words
+    tainted: NDArray[np.bool_]
 
 
 def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
@@ -127,6 +130,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])
 
     registers = np.broadcast_to(start if begin is None else packed_words(config, begin), (config.width, count)).copy()
+    restarted = [register for register in range(config.width) if register not in image.state]
     s = np.broadcast_to(zero, (count,))
     values = np.broadcast_to(zero, (len(image), count)).copy()
     malformed = config.malformed(image.words)
@@ -156,7 +160,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
             if not config.argmax or src & 3 != Sending.ZERO:
                 values[p] = registers[dst]
             if flag:
-                registers[...] = start
+                registers[restarted] = np.broadcast_to(start, registers.shape)[restarted]
         elif op == Op.CHECK and config.deep:
             values[p] = registers[dst]
             expected = np.uint64(config.one if flag else 0)
@@ -164,7 +168,25 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
         elif op == Op.CHECK:
             faults[p] = (hardware_words(config, registers) != image.start[:, None]).any(axis=0)
     words = hardware_words(config, values)
-    return Execution(words, faults, _decided(image, words) if config.argmax else words)
+    sent = _decided(image, words) if config.argmax else words
+    return Execution(words, faults, sent, hardware_words(config, registers), np.zeros(count, dtype=np.bool_))
+
+
+def execute_streams(image: Image, vectors: Words, sizes: Sequence[int], fresh: Sequence[bool]) -> Execution:
+    """The same for streams: batch after batch of ``sizes`` vectors, of which thread ``t`` runs the next sample of
+    stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew."""
+    threads, kept = image.config.threads, list(image.state)
+    start = np.repeat(image.start[:, None], threads, axis=1)
+    parts, first = [], 0
+    for size, anew in zip(sizes, fresh, strict=True):
+        if anew:
+            state, tainted = start.copy(), np.zeros(threads, dtype=np.bool_)
+        part = execute(image, vectors[first : first + size], state[:, :size])
+        parts.append(part._replace(tainted=tainted[:size].copy()))
+        state[kept, :size] = part.left[kept]
+        tainted[:size] |= part.faults.any(axis=0)
+        first += size
+    return Execution(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
 
 
 def _decided(image: Image, values: Words) -> Words:
@@ -246,7 +268,7 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     thread, vector, begin = _threads(starts, sizes)
     fields = config.decode(image.words)
     emits = image.emit_addresses
-    stained = np.logical_or.accumulate(execution.faults, axis=0)
+    stained = np.logical_or.accumulate(execution.faults, axis=0) | execution.tainted
     final = np.zeros(len(thread), dtype=bool)
     final[np.cumsum(np.asarray(sizes, dtype=np.int64)) - 1] = True
     cycle = (begin + thread)[None, :] + emits[:, None] * config.threads + retire_delay(config)
@@ -266,7 +288,8 @@ def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycle
 
 class Timetable(NamedTuple):
     """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result; those
-    in which ``busy`` changes, first to high; ``loaded`` of each word at the load port."""
+    in which ``busy`` changes, first to high; ``loaded`` of each word at the load port. ``fresh`` tells of each batch of
+    a core with state whether streams begin anew with it."""
 
     accepted: Cycles
     starts: Cycles
@@ -274,6 +297,7 @@ class Timetable(NamedTuple):
     taken: Cycles
     busy: Cycles
     loaded: Cycles
+    fresh: NDArray[np.bool_]
 
 
 class Loading:
@@ -285,16 +309,17 @@ class Loading:
         self.begin = begin
         self.loaded: list[int] = []
 
-    def delay(self, start: int, idle: int) -> int:
+    def delay(self, start: int, idle: int, aligned: Callable[[int], int]) -> int:
         """When a batch starts that could start in cycle ``start`` if nothing was offered. What began before keeps
-        ``busy`` high until cycle ``idle``."""
+        ``busy`` high until cycle ``idle``. ``aligned`` is the first cycle, not before a given one, in which a batch may
+        start with what was loaded so far."""
         while len(self.loaded) < len(self.pauses):
             offered = (self.loaded[-1] + 1 if self.loaded else self.begin) + self.pauses[len(self.loaded)]
-            if offered >= start:
+            if offered >= aligned(start):
                 break
             self.loaded.append(max(offered, idle))
             start = max(start, self.loaded[-1] + LOADED_TO_START)
-        return start
+        return aligned(start)
 
 
 def _busy_changes(starts: Sequence[int], idle: Sequence[int]) -> list[int]:
@@ -323,6 +348,9 @@ class Ports:
         self.begin = begin
         self.turns = len(image) * image.config.threads
         self.loading = Loading(waits.pauses, begin)
+        self.renews = waits.renews
+        self.fresh: list[bool] = []
+        self.ran = 0
         self.accepted: list[int] = []
         self.starts: list[int] = []
         self.idle: list[int] = []
@@ -343,8 +371,25 @@ class Ports:
         """When a batch starts that could start in cycle ``start`` if nothing was offered at the load port, and whether
         words were loaded before it and after the start of the batch before."""
         written = len(self.loading.loaded)
-        start = self.loading.delay(start, self.idle[-1] if self.idle else self.begin)
+        start = self.loading.delay(start, self.idle[-1] if self.idle else self.begin, self._aligned)
         return start, len(self.loading.loaded) > written
+
+    def is_fresh(self) -> bool:
+        """Whether streams begin anew with the next batch: none began since reset, or more than weights were loaded
+        since."""
+        return not self.starts or any(self.renews[self.ran : len(self.loading.loaded)])
+
+    def begin_batch(self, start: int) -> None:
+        """A batch issues its first instruction in cycle ``start``."""
+        self.fresh.append(self.is_fresh())
+        self.ran = len(self.loading.loaded)
+        self.starts.append(start)
+
+    def _aligned(self, start: int) -> int:
+        """The first cycle, not before ``start``, in which a batch may start: streams go on in their turns."""
+        if start == NEVER or not self.image.config.state or self.is_fresh():
+            return start
+        return start + (self.starts[-1] - start) % self.image.config.threads
 
     def send(self, shown: int) -> None:
         """Send a result that can be at ``o`` in cycle ``shown``, and not before the result before it was taken."""
@@ -354,11 +399,14 @@ class Ports:
     def timetable(self) -> Timetable:
         """All that happened, when what is left for the load port is loaded, too."""
         self.load(NEVER)
-        columns = (
-            *(self.accepted, self.starts, self.valid, self.taken),
-            *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+        accepted, starts, valid, taken, busy, loaded = (
+            np.array(column, dtype=np.int64)
+            for column in (
+                *(self.accepted, self.starts, self.valid, self.taken),
+                *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+            )
         )
-        return Timetable(*(np.array(column, dtype=np.int64) for column in columns))
+        return Timetable(accepted, starts, valid, taken, busy, loaded, np.array(self.fresh, dtype=np.bool_))
 
 
 def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin: int = 0) -> Timetable:
@@ -375,7 +423,7 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
         if loaded and ports.ends:
             # Results of the program before may fill the FIFO in another measure.
             start, _ = ports.load(max(start, ports.ends[-1] + TAKEN_TO_START))
-        ports.starts.append(start)
+        ports.begin_batch(start)
         ports.idle.append(start + ports.turns + retire_delay(config))
         for p in emits:
             for thread in range(size):
@@ -396,7 +444,8 @@ class Prediction(NamedTuple):
 
 def predict(image: Image, vectors: Words, when: Timetable, sizes: Sequence[int]) -> Prediction:
     """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``."""
-    execution = execute(image, vectors)
+    streams = image.config.state
+    execution = execute_streams(image, vectors, sizes, when.fresh.tolist()) if streams else execute(image, vectors)
     starts = when.starts.tolist()
     found = results(image, execution, starts, sizes)
     return Prediction(when, [retirements(image, execution, starts, sizes)], found.data, found.last, found.fault)

@@ -112,6 +112,8 @@ class Setting(IntEnum):
     LAST_INPUT = 1
     #: batches whose results fit the result FIFO
     BATCHES = 2
+    #: a bit for each register that keeps its content from one run of a thread to the next; only in a core with state
+    STATE = 3
 
 
 def index_bits(count: int) -> int:
@@ -137,6 +139,8 @@ class CoreConfig:
     attention unit), ``relu`` of what is assigned, and ``argmax``, the number of outputs of which the largest can be
     found (0: none).
 
+    ``state``: registers may keep their contents from one run of a thread to the next, which makes a thread a stream.
+
     ``registers`` are ``flipflops``, or in a ``memory``, where there are up to 1,024 of them: register 1 then reads as
     one and is never written, the others hold nothing until they are assigned. Such a core always assigns and, with
     attention, has sums of registers. Its instructions retire ``pipeline`` cycles after they are issued, and it has at
@@ -160,6 +164,7 @@ class CoreConfig:
     argmax: int = 0
     registers: str = "flipflops"
     pipeline: int = PIPELINE
+    state: bool = False
 
     def __post_init__(self) -> None:
         ring = self.ring
@@ -195,6 +200,7 @@ class CoreConfig:
             (self.relu or self.argmax, not ring.signed, f"relu and argmax need a ring with signs, not {ring.name}"),
             (self.argmax, self.threads < LEAST_ARGMAX_THREADS, f"argmax needs {LEAST_ARGMAX_THREADS} threads or more"),
             (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
+            (self.state, self.deep, "state needs registers in flip-flops"),
             (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
             (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
         ):
@@ -266,7 +272,8 @@ class CoreConfig:
     @property
     def load_bits(self) -> int:
         """Bits of a word at the load port: the widest thing it carries."""
-        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3)
+        mask = self.width if self.state else 0
+        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3, mask)
 
     @property
     def one(self) -> int:

@@ -45,6 +45,7 @@ class ImageOptions:
     argmax: int | None = None
     registers: str | None = None
     pipeline: int | None = None
+    state: bool | None = None
 
     @classmethod
     def of_core(cls, config: CoreConfig) -> ImageOptions:
