@@ -43,7 +43,7 @@ from .isa import (
     memory_size,
     zero_weight,
 )
-from .repeat import Trace, unroll
+from .repeat import Trace, loop_text, loop_words, unroll
 from .rolling import Layout, roll_words
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
@@ -197,7 +197,17 @@ class Image:
         scalars = scalar_texts(self.program)
         lines = []
         shown = None
-        texts = disassemble(self.words, self.config)
+        # Each word as its first step executes it, so that fields are true and not what the offsets leave to store.
+        first = np.unique(self.addresses, return_index=True)[1]
+        texts = [
+            stored if is_loop else shown
+            for stored, shown, is_loop in zip(
+                disassemble(self.words, self.config),
+                disassemble(self.issued[first], self.config),
+                loop_words(self.config, self.words).tolist(),
+                strict=True,
+            )
+        ]
         rows = zip(self.words.tolist(), texts, self.instructions.tolist(), strict=True)
         for address, (word, text, number) in enumerate(rows):
             note = ""
@@ -461,7 +471,11 @@ def disassemble(words: Any, config: CoreConfig) -> list[str]:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     texts = []
     for word, bad, row in zip(np.asarray(words).tolist(), config.malformed(words).tolist(), rows, strict=True):
-        texts.append(f"malformed 0x{word:x}" if bad else _text(dict(zip(columns, row, strict=True)), config))
+        fields = dict(zip(columns, row, strict=True))
+        if bad:
+            texts.append(f"malformed 0x{word:x}")
+        else:
+            texts.append(_text(fields, config) if fields["op"] else loop_text(word, fields, config))
     return texts
 
 

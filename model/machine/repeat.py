@@ -22,7 +22,7 @@ from skinny.model.errors import InputError
 from .isa import ONE, CoreConfig, Op, Sending, Words
 
 __all__ = ["END_BITS", "MOST_BODY", "MOST_ROUNDS", "Trace", "next_state", "repeat_word", "round_states", "step_word"]
-__all__ += ["LAST_STATE", "STATE_BITS", "loop_words", "payload_at", "unroll"]
+__all__ += ["LAST_STATE", "STATE_BITS", "loop_text", "loop_words", "payload_at", "unroll"]
 
 #: Bits of the address of a body's last word: bodies are shorter than what these count.
 END_BITS = 6
@@ -71,6 +71,22 @@ def loop_words(config: CoreConfig, words: Words) -> NDArray[np.bool_]:
     """Which words are a step or a repeat."""
     fields = config.decode(words)
     return np.asarray((fields["op"] == Op.NONE) & ~config.malformed(words), dtype=np.bool_)
+
+
+def loop_text(word: int, fields: Mapping[str, int], config: CoreConfig) -> str:
+    """A step or a repeat as text."""
+    if fields["neg"]:
+        moved = []
+        for name in config.moving:
+            half = 1 << config.fields[name] - 1
+            if fields[name]:
+                moved.append(f"{name} {(fields[name] + half) % (2 * half) - half:+d}")
+        return f"step {fields['flag']}: {', '.join(moved) or 'nothing'}"
+    payload = word >> payload_at(config)
+    state = payload >> END_BITS & MOST_ROUNDS - 1
+    rounds = round_states().index(state) if state else 0
+    level = payload >> END_BITS + STATE_BITS & 1 if config.repeat == 2 else 0
+    return f"repeat {level}: {rounds} rounds to ..{payload % (1 << END_BITS)}"
 
 
 class Trace(NamedTuple):
