@@ -89,10 +89,14 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
     if goal.box is not None:
         near += [candidate for candidate in found[:1] if candidate not in near and candidate.cost <= SMALL]
     drafts = [_emitted(candidate, goal) for candidate in near]
+    untouched: list[Draft] = []
     if goal.uses("peephole"):
+        # The search gets further from a draft in which nothing was cancelled or merged, so that it is kept as well.
+        small = [(draft, draft.until(draft.code)) for draft in drafts if goal.clean and is_searchable(draft.code)]
         _apply("peephole", peephole, drafts)
+        untouched = [before for draft, before in small if len(before.code) > len(draft.code)]
     if goal.clean and goal.uses("prune"):
-        _apply("prune", prune, drafts)
+        _apply("prune", prune, [*drafts, *untouched])
     drafts.sort(key=_cycles)
     if goal.uses("schedule"):
         chosen = [draft for group in _divided(drafts) for draft in _worth_an_order(group)]
@@ -101,7 +105,9 @@ def drafts_of(name: str, polynomial: Polynomial, table: Table, goal: Goal, befor
         _apply("schedule", schedule, chosen)
         drafts.sort(key=_cycles)
     if goal.clean and goal.uses("search"):
-        _apply("search", search, _worth_a_search(drafts))
+        longest = [max(group, key=_cycles) for group in _divided(untouched) if group]
+        _apply("search", search, [*_worth_a_search(drafts), *longest])
+        drafts += longest
     return sorted(drafts, key=_cycles), history
 
 

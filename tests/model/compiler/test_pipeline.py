@@ -194,6 +194,14 @@ def test_larger_programs_are_not_longer_than_without_the_pass_that_was_better(te
     assert compile_formula(outputs).program.words <= compile_formula(outputs, without={name}).program.words
 
 
+def test_the_draft_before_the_peephole_is_searched_too():
+    """The search gets further from it: 7 words against 9."""
+    outputs = parse_formula("0.26*(x^2 + y^2) - 0.48*x*y")
+    compiled = compile_formula(outputs, attention=False)
+    assert compiled.program.words <= compile_formula(outputs, attention=False, without={"peephole"}).program.words == 7
+    assert "peephole" not in [step for step, _, _ in compiled.steps]
+
+
 def test_the_ladder_earns_its_place_on_four_registers():
     text = "a*b*c + a*b*d + a*c*d + b*c*d + a*b*e + a*c*e + b*c*e + a*d*e + b*d*e + c*d*e"
     outputs = parse_formula(text)
