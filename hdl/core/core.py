@@ -2,6 +2,7 @@
 
 from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
+from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.isa import CoreConfig, Space, index_bits
 from skinny.model.parallel.segments import Lane
@@ -91,6 +92,8 @@ class Core(Machine):
         target: str = "generic",
         lane: Lane | None = None,
     ):
+        if config.repeat:
+            raise InputError("there is no hardware that repeats yet: assemble the program flat")
         self.config = config
         self.image = image
         self.lane = lane

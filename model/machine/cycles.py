@@ -1,7 +1,8 @@
 """The cycle model: what the core does in every cycle. Plain code, to be read as the specification of the timing.
 
 Cycles are counted from any one clock edge. ``T`` is the number of threads, ``l`` the number of program words. A batch
-that starts in cycle ``t0`` issues word ``p`` of thread ``t`` in cycle ``t0 + p·T + t``; see ``docs/isa.md``.
+that starts in cycle ``t0`` issues step ``p`` of thread ``t`` in cycle ``t0 + p·T + t``; see ``docs/isa.md``. A step is
+a word that is issued: without loops step ``p`` issues word ``p``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "Retirements",
     "Timetable",
     "batch_sizes",
+    "buffer_delay",
     "cycles_per_inference",
     "execute",
     "latency",
@@ -67,8 +69,13 @@ Cycles = NDArray[np.int64]
 
 def retire_delay(config: CoreConfig) -> int:
     """From issue to retirement: the fetch stages, then once round the ring; or through a pipeline to the register
-    memory."""
-    return config.pipeline if config.deep else FETCH + config.threads - 1
+    memory. Indices that loops move take a cycle more."""
+    return (config.pipeline if config.deep else FETCH + config.threads - 1) + bool(config.repeat)
+
+
+def buffer_delay(config: CoreConfig) -> int:
+    """From the last issue of a batch to the first cycle in which its input buffer takes words again."""
+    return BUFFER_DELAY + bool(config.repeat)
 
 
 def fifo_delay(config: CoreConfig) -> int:
@@ -88,7 +95,7 @@ def start_cycle(image: Image, accepted: int, before: int | None = None, taken: i
     for the port ``load`` starts later: :class:`Loading`.)"""
     start = accepted + ACCEPT_TO_START
     if before is not None:
-        start = max(start, before + len(image) * image.config.threads)
+        start = max(start, before + image.steps * image.config.threads)
     if taken is not None:
         start = max(start, taken + TAKEN_TO_START)
     return start
@@ -100,7 +107,7 @@ def batch_sizes(vectors: int, threads: int) -> list[int]:
 
 
 class Execution(NamedTuple):
-    """What every word computes for every vector: arrays of shape ``(words, vectors)``. ``values`` are hardware words,
+    """What every step computes for every vector: arrays of shape ``(steps, vectors)``. ``values`` are hardware words,
     ``faults`` tells where the word is malformed or a check fails. ``sent`` are the words that go to the result FIFO,
     where one does: the values, but for an argmax the number of the largest. ``left`` are the registers in the end, of
     shape ``(width, vectors)``; ``tainted`` are the vectors whose stream met a fault before their run."""
@@ -132,11 +139,12 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     registers = np.broadcast_to(start if begin is None else packed_words(config, begin), (config.width, count)).copy()
     restarted = [register for register in range(config.width) if register not in image.state]
     s = np.broadcast_to(zero, (count,))
-    values = np.broadcast_to(zero, (len(image), count)).copy()
-    malformed = config.malformed(image.words)
+    values = np.broadcast_to(zero, (image.steps, count)).copy()
+    malformed = config.malformed(image.issued)
     faults = np.repeat(malformed[:, None], count, axis=1)
-    fields = config.decode(image.words)
-    relu = fields.pop("relu", np.zeros(len(image), dtype=np.int64)).tolist()
+    fields = config.decode(image.issued)
+    relu = fields.pop("relu", np.zeros(image.steps, dtype=np.int64)).tolist()
+    fields.pop("rest", None)
     columns = [column.tolist() for column in fields.values()]
     for p, (op, neg, flag, dst, src, u, k) in enumerate(zip(*columns, strict=True)):
         if malformed[p]:
@@ -192,7 +200,7 @@ def execute_streams(image: Image, vectors: Words, sizes: Sequence[int], fresh: S
 def _decided(image: Image, values: Words) -> Words:
     """The words that are sent, when those that a run compares are numbered and the number of the largest is sent."""
     config, out = image.config, values.copy()
-    fields = config.decode(image.words)
+    fields = config.decode(image.issued)
     numbers = (values << np.uint64(64 - config.bits)).view(np.int64)  # the order of signed words
     sending = np.where(fields["op"] == Op.EMIT, fields["src"] & 3, Sending.SEND)
     compared = np.flatnonzero(sending != Sending.SEND)
@@ -239,15 +247,15 @@ def retirements(image: Image, execution: Execution, starts: Sequence[int], sizes
     """All retirements of batches of ``sizes`` vectors whose first words are issued in the cycles ``starts``."""
     config = image.config
     thread, vector, begin = _threads(starts, sizes)
-    pc = np.arange(len(image))
-    cycle = (begin + thread)[None, :] + pc[:, None] * config.threads + retire_delay(config)
+    cycle = (begin + thread)[None, :] + np.arange(image.steps)[:, None] * config.threads + retire_delay(config)
     order = np.argsort(cycle, axis=None, kind="stable")
     p, v = np.unravel_index(order, cycle.shape)
-    fields = config.decode(image.words)
+    fields = config.decode(image.issued)
     attends = np.isin(fields["op"], ATTENDS) & config.attention & (not config.deep)
     dst = np.where(attends, config.width, fields["dst"])
     return Retirements(
-        cycle[p, v], vector[v], thread[v], p, fields["op"][p], dst[p], execution.values[p, v], execution.faults[p, v]
+        *(cycle[p, v], vector[v], thread[v], image.addresses[p], fields["op"][p], dst[p]),
+        *(execution.values[p, v], execution.faults[p, v]),
     )
 
 
@@ -266,8 +274,8 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     """All result words: of each batch, for each emit in order, one a thread."""
     config = image.config
     thread, vector, begin = _threads(starts, sizes)
-    fields = config.decode(image.words)
-    emits = image.emit_addresses
+    fields = config.decode(image.issued)
+    emits = image.emit_steps
     stained = np.logical_or.accumulate(execution.faults, axis=0) | execution.tainted
     final = np.zeros(len(thread), dtype=bool)
     final[np.cumsum(np.asarray(sizes, dtype=np.int64)) - 1] = True
@@ -275,7 +283,7 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     e, v = np.unravel_index(np.argsort(cycle, axis=None, kind="stable"), cycle.shape)
     p = emits[e]
     last = (fields["neg"][p] == 1) & final[v]
-    return Results(cycle[e, v], vector[v], p, execution.sent[p, v], last, stained[p, v])
+    return Results(cycle[e, v], vector[v], image.addresses[p], execution.sent[p, v], last, stained[p, v])
 
 
 def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycles, Cycles]:
@@ -346,7 +354,7 @@ class Ports:
         self.gaps = waits.gaps
         self.stalls = waits.stalls
         self.begin = begin
-        self.turns = len(image) * image.config.threads
+        self.turns = image.steps * image.config.threads
         self.loading = Loading(waits.pauses, begin)
         self.renews = waits.renews
         self.fresh: list[bool] = []
@@ -360,7 +368,9 @@ class Ports:
 
     def accept(self, size: int) -> int:
         """Take the input words of the next batch, of ``size`` vectors; returns the cycle of the last."""
-        free = self.begin if len(self.starts) < 2 else self.starts[-2] + self.turns - 1 + BUFFER_DELAY
+        free = (
+            self.begin if len(self.starts) < 2 else self.starts[-2] + self.turns - 1 + buffer_delay(self.image.config)
+        )
         for _ in range(size * self.image.vector):
             offered = self.accepted[-1] + 1 if self.accepted else self.begin
             offered += self.gaps[len(self.accepted)] if self.gaps is not None else 0
@@ -413,7 +423,7 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
     """When everything happens in a core, from the first cycle ``begin`` after reset, with batches of ``sizes``
     vectors."""
     config = image.config
-    emits = image.emit_addresses.tolist()
+    emits = image.emit_steps.tolist()
     ports = Ports(image, waits, begin)
     for batch, size in enumerate(sizes):
         accepted = ports.accept(size)

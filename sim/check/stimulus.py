@@ -79,7 +79,7 @@ def random_stimulus(
     def waits(count: int, share: float) -> NDArray[np.int64] | None:
         if not share:
             return None
-        long = 2 * image.config.threads * len(image)
+        long = 2 * image.config.threads * image.steps
         out = np.where(rng.random(count) < 0.02, rng.integers(1, long + 1, count), rng.integers(1, 6, count))
         return np.where(rng.random(count) < share, out, 0)
 

@@ -290,7 +290,7 @@ def test_what_argmax_compares_and_sends():
     config = CoreConfig.fit(program, Modular(16))
     image = assemble(program, config)
     assert disassemble(image.words[-2:], config) == ["compare R0", "decide R2 last"]
-    assert (image.outputs, image.emits, image.emit_addresses.tolist()) == (("best",), 1, [len(image) - 1])
+    assert (image.outputs, image.emits, image.emit_steps.tolist()) == (("best",), 1, [len(image) - 1])
     assert image.describe(len(image) - 2) == f"word {len(image) - 2} (compare R0) of output y"
     single = loads(NETWORK.replace("R3 = -a", "argmax best\nR3 = -a").replace("emit z = R2\n", ""))
     image = assemble(single, CoreConfig.fit(single, Modular(16)))
