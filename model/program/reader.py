@@ -30,9 +30,9 @@ NUMBER = re.compile(f"[+-]?{DIGITS}(/{DIGITS})?")
 INTEGER = re.compile(f"[+-]?{DIGITS}")
 DECLARATION = re.compile(r"([wf])\[([0-9]{1,9})\]\s*=\s*(.*)")
 INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-]?)=\s*(.*)")
-PRODUCT = re.compile(r"([^\s()-]+?)\s*\*\s*R([0-9]{1,9})")
+PRODUCT = re.compile(r"([^\s()-]+?(?:\[t-[0-9]{1,9}\])?)\s*\*\s*R([0-9]{1,9})")
 #: What an assign writes: with or without relu, with or without a minus sign.
-ASSIGNED = re.compile(r"(relu\s*\()?\s*(-?)\s*([^()-]*?)\s*(\))?")
+ASSIGNED = re.compile(r"(relu\s*\()?\s*(-?)\s*((?:[^()-]|\[t-)*?)\s*(\))?")
 REGISTER = re.compile("R([0-9]{1,9})")
 EMIT = re.compile(
     r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+)(\s+sampled)?)?"

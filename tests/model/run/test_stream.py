@@ -17,14 +17,15 @@ skinny 1
 width 3
 contract clean
 start 0 1 5/2
-inputs x
 state s = R2
-weights 3/4
-R0 += 1*R2
+inputs x
+weight w[0] = 3/4
+weight w[1] = 1
+R0 += w[1]*R2
 emit old = R0 restart
 R0 += w[0]*R2
 R0 += x*R1
-R2 <- 1*R0
+R2 = w[1]*R0
 emit y = R2
 end
 """
@@ -34,8 +35,8 @@ skinny 1
 width 3
 contract clean
 start 0 1 0
-inputs b a b[t-1] a[t-1]
 window 4 hop 2
+inputs b a b[t-1] a[t-1]
 R2 += a*R1
 R0 += b[t-1]*R2
 emit y = R0
