@@ -290,6 +290,10 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
     _expect_room(program, config, self_check, MOST_WORDS if config.repeat and roll is not False else config.depth)
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
+    if program.window:
+        raise InputError(f"cores have no window yet, but the program has one of {program.window} words")
+    if program.state and not config.state:
+        raise InputError(f"the program has the state {program.state[0].name}, but the core keeps none")
     writer = _Writer(program, config)
     columns = _code(program, config, self_check)
     code = list(zip(*(column.tolist() for column in columns.arrays()), strict=True))
@@ -322,6 +326,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
         instructions=laid.numbers,
         program=program,
         self_check=self_check,
+        state=tuple(register for _, register in program.state),
         sources=laid.sources,
     )
 

@@ -405,12 +405,15 @@ class CoreConfig:
             "argmax": memory_size(program.emits) if program.argmax else 0,
             "registers": "memory" if deep else "flipflops",
             "threads": threads,
+            "state": bool(program.state),
         }
         return cls(ring=ring, **(parameters | given))
 
 
 def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bool:
-    """Whether the registers of ``program`` go into memory if nobody says where."""
+    """Whether the registers of ``program`` go into memory if nobody says where; state is kept in flip-flops alone."""
+    if program.state:
+        return False
     if program.width > MOST_FLIPFLOPS:
         return True
     enough = given.get("threads", DEEP_THREADS) >= given.get("pipeline", PIPELINE) - 1
