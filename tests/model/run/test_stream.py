@@ -117,7 +117,7 @@ def test_streams_do_not_know_of_each_other():
 def test_what_is_no_stream_is_refused_by_name():
     program, ring = loads(SMOOTHER), Modular(16)
     for single in (run, trace):
-        with pytest.raises(InputError, match="a single run needs .* but this one has the state s"):
+        with pytest.raises(InputError, match=r"a single run needs .* but this one has the state s"):
             single(program, ring, ring.encode_all([1]).reshape(1, 1))
         with pytest.raises(InputError, match="but this one has a window of 4 words"):
             single(loads(WINDOW), ring, ring.encode_all([1, 1, 1, 1]).reshape(1, 4))
