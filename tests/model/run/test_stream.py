@@ -129,3 +129,14 @@ def test_what_is_no_stream_is_refused_by_name():
     state = begin_streams(loads(WINDOW), ring, 3)
     with pytest.raises(InputError, match="registers of the state must have the shape"):
         run_stream(loads(WINDOW), ring, samples_of(ring, 2, 2, 2), state)
+
+
+def test_a_restart_spares_the_state_that_was_written_before_it():
+    early = SMOOTHER.replace("emit old = R0 restart", "R2 += x*R1\nemit old = R0 restart")
+    samples = samples_of(Exact(), 1, 6, 1)
+    found = run_stream(loads(early), Exact(), samples).outputs[0]
+    s = Fraction(5, 2)
+    for x, (old, y) in zip(samples[0, :, 0], found, strict=True):
+        assert Fraction(old) == s
+        s = Fraction(3, 4) * (s + Fraction(x)) + Fraction(x)
+        assert Fraction(y) == s
