@@ -74,7 +74,8 @@ def follow_stream(
             out.read_register[read.at] = read.register
     out.sent[:] = ranges[len(found.reads) :]
     for output, (low, high) in zip(program.outputs, sizes, strict=True):
-        out.errors[output.name] = max(-low, high) if max(-low, high) < _HOPELESS else float("inf")
+        error = max(abs(low), abs(high))
+        out.errors[output.name] = error if error < _HOPELESS else float("inf")
     return out, reason or error_reason
 
 
