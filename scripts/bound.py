@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from skinny.answers import bounds, expect_fixed_point
-from skinny.model.bounds.box import window_box
+from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
@@ -36,7 +36,8 @@ only: what its polynomial changes was seen at samples and is not proven), ranges
 the first value that may not fit: instruction and text of the one that reads it, or output; register (null: the
 attention accumulator), low, high), unfit (only when a weight, a start value or an end of the box does not fit: the
 reason), with --error reached, and, when one was looked for, suggestion (a ring, or null with the reason in
-suggestion_failed), for a program with state reason (why a value or an error has no bound, or null). What is not proven is null.
+suggestion_failed), for a program with state reason (why a value or an error has no bound, or null). What is
+not proven is null.
 
 Bounds of a stream hold at all of its samples; --box names the words of a sample, and zeros that pad a window count as
 inputs. What has a pole on or outside of the unit circle has no bound, and neither has what is not linear in the state.
@@ -67,10 +68,11 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("--ring is missing: the program was not compiled for a format")
     ring = parse_ring(args.ring or program.ring)
     expect_fixed_point(ring)
+    box: Box
     if not args.box and program.box:
-        box = list(program.box)
+        box = program.box
     else:
-        box = list(window_box(program, parse_box(args.box, program.samples)))
+        box = window_box(program, parse_box(args.box, program.samples))
     answer = {"program": args.program} | printable(bounds(program, ring, box, wanted))
     if args.json:
         print_json(answer)

@@ -47,7 +47,8 @@ def simulate(a1: Fraction, a2: Fraction, words: list[int]) -> tuple[int, float]:
 def test_worst_inputs_come_close_to_the_range_and_none_go_beyond_it_or_the_error(radius, angle):
     a1, a2 = Fraction(2 * radius * np.cos(angle)).limit_denominator(999), -Fraction(radius**2).limit_denominator(999)
     found = bound(resonator(a1, a2), RING, [(-1, 1)])
-    assert found.safe and found.reason is None
+    assert found.safe
+    assert found.reason is None
     step = 2.0**-RING.frac
     used = [RING.encode(a) * step for a in (a1, a2)]
     largest, error = simulate(a1, a2, worst_inputs(*used, 1500))
@@ -85,6 +86,7 @@ def test_a_state_that_nothing_reads_or_nothing_moves_needs_no_stable_pole():
         "R2 += x*R1\nR0 += w[0]*R3\nR3 = w[0]*R0\nemit y = R0\nend\n"
     )
     found = bound(counted, RING, [(-1, 1)])
-    assert found.safe and found.reason is None
+    assert found.safe
+    assert found.reason is None
     assert found.ranges[0].tolist() == [0, 0.5]
     assert found.ranges[2].tolist() == [-np.inf, np.inf]
