@@ -107,5 +107,6 @@ def outermost_pole(coefficients: Sequence[Fraction]) -> str:
     """The root of a polynomial that is farthest out, as a text."""
     pole = complex(max(np.roots([float(c) for c in coefficients]), key=abs))
     real = abs(pole.imag) < 1e-9
-    text = f"{pole.real:.6g}" if real else f"{pole.real:.6g} ± {abs(pole.imag):.6g}i"
+    across = round(pole.real, 9) + 0.0  # No negative zero.
+    text = f"{pole.real:.6g}" if real else f"{across:.6g} ± {abs(pole.imag):.6g}i"
     return f"{text} (magnitude {abs(pole):.6g}, angle {np.degrees(abs(phase(pole))):.4g}°)"

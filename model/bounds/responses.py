@@ -68,12 +68,14 @@ def respond(a: Matrix, inputs: Matrix, impulse: Sequence[Fraction], rows: Matrix
         now = matrix @ now
         if step % 64 == 0:
             last = float(np.abs(now).max(axis=0).sum())
-            if (weight * gain * last <= _ENOUGH * (total + most - least)).all():
+            # Beyond the second limit what comes later is less than what the sums have lost.
+            if gain * last <= loss * seen or (weight * gain * last <= _ENOUGH * (total + most - least)).all():
                 break
     last = float(np.abs(now).max(axis=0).sum())
     # What the recursion lost, what the products with the rows and the sums lost, and what comes later.
     off = weight * (gain * (lost + loss * seen) + (step + 2) * loss * seen + gain * (last + gain * lost))
-    off = off * 1.001 + 2.0**-900
+    # The products of two tiny floats lose up to 2^-1074 each, however small they are.
+    off = off * 1.001 + (1 + weight) * 2.0**-900
     return Responses(total + off, np.minimum(least, centre) - off, np.maximum(most, centre) + off)
 
 

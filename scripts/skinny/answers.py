@@ -200,6 +200,8 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
         "ranges": [[proven(low), proven(high)] for low, high in found.ranges.tolist()],
         "overflow": None,
     }
+    if program.state:
+        answer["reason"] = found.reason
     if found.overflow is not None:
         at, register, output, low, high = found.overflow
         answer["overflow"] = {
