@@ -1,0 +1,97 @@
+"""A core that repeats does in every cycle what the cycle model says, and a broken repeat unit is caught."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from skinny.hdl.core import repeat as repeat_module
+from skinny.hdl.core.core import Core
+from skinny.model.errors import CheckError
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig, Op, Sending
+from skinny.model.machine.repeat import repeat_word, step_word
+from skinny.model.rings import FixedPoint, Modular, PrimeField
+from skinny.sim.check.generate import random_program
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_stimulus
+from skinny.sim.simulators.amaranth import run_steps
+
+SMALL = {"depth": 128, "inputs": 5, "weights": 6, "fifo": 128}
+CORES = {
+    "one level": CoreConfig(Modular(8), repeat=1, **SMALL),
+    "two levels": CoreConfig(FixedPoint(16, 8), repeat=2, **SMALL),
+    "units": CoreConfig(Modular(9), 5, 5, assign=True, sums=True, relu=True, argmax=16, repeat=2, **SMALL),
+    "wide words": CoreConfig(PrimeField(251), 8, 6, 64, 64, 1024, repeat=2),
+    "state": CoreConfig(Modular(8), state=True, repeat=2, **SMALL),
+}
+
+
+def random_word(rng, config):
+    """Any word that is no output, also one that means nothing."""
+    sizes = {"neg": 2, "flag": 2, "relu": 2, "dst": config.width, "src": config.width}
+    sizes |= {"u": config.inputs, "k": config.weights}
+    fields = {name: int(rng.integers(sizes[name])) for name in config.fields if name in sizes}
+    return config.encode(int(rng.integers(1, 6)), **fields)
+
+
+def emit(rng, config, last=0):
+    sending = {"src": int(Sending.DECIDE)} if config.argmax and last else {}
+    return config.encode(Op.EMIT, dst=int(rng.integers(config.width)), neg=last, flag=int(rng.integers(2)), **sending)
+
+
+def random_step(rng, config, level):
+    moved = {name: int(rng.integers(-3, 4)) for name in config.moving if name in "uk" or not config.argmax}
+    return step_word(config, level, moved)
+
+
+def loop(rng, config, level, begin, body, rounds):
+    """A loop whose first word has the address ``begin``; its step is missing now and then."""
+    head = [random_step(rng, config, level)] if rng.integers(4) else []
+    return [*head, repeat_word(config, level, begin + len(head) + len(body), rounds), *body]
+
+
+def looped_words(rng, config):
+    """Words with loops after each other and in each other; bodies of one word, and bodies that end together."""
+
+    def some(most):
+        return [random_word(rng, config) for _ in range(rng.integers(most))]
+
+    words = some(3)
+    for _ in range(2):
+        before = [*some(4), emit(rng, config)]
+        rounds = int(rng.integers(2, 5))
+        head = len(words) + 2 * (config.repeat == 2) + len(before)
+        inner_body = [random_word(rng, config), *some(4)]
+        if config.repeat == 1:
+            words += before
+            words += loop(rng, config, 0, len(words), inner_body, int(rng.integers(2, 9)))
+            continue
+        inner = loop(rng, config, 0, head, inner_body, int(rng.integers(2, 7)))
+        body = [*before, *inner, *some(3)]
+        words += [random_step(rng, config, 1), repeat_word(config, 1, len(words) + 1 + len(body), rounds), *body]
+        words += some(3)
+    # The last word ends a loop: only in its last round it is the last output.
+    words += [random_step(rng, config, 0), repeat_word(config, 0, len(words) + 2, 3), emit(rng, config, 1)]
+    return words
+
+
+def looped_image(rng, config):
+    image = assemble(random_program(rng, config, 3, outputs=1, inputs=4), config, roll=False)
+    words = np.array(looped_words(rng, config), dtype=np.uint64)
+    image = replace(image, words=words, instructions=np.full(len(words), -1))
+    return replace(image, outputs=tuple(f"y{n}" for n in range(len(image.emit_steps))))
+
+
+def steps_of(rng, config, make_vectors, count=3):
+    steps = [ResetCore()]
+    for number in range(count):
+        image = looped_image(rng, config)
+        vectors = make_vectors(rng, image, 3 * config.threads + 1)
+        waits = random_stimulus(rng, image, vectors, 0.5, 0.5, 0.5) if number else Stimulus.steady(image, vectors)
+        steps += [LoadImage(image), RunStimulus(waits)]
+    return steps
+
+
+@pytest.mark.parametrize("config", CORES.values(), ids=CORES.keys())
+def test_loops_run_as_the_cycle_model_says(config, make_vectors):
+    run_steps(Core(config), steps_of(np.random.default_rng(7), config, make_vectors))
