@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from skinny.hdl.core import repeat as repeat_module
+from amaranth import Cat, Module
+from skinny.hdl.core import core as core_module
+from skinny.hdl.core import sequencer as sequencer_module
 from skinny.hdl.core.core import Core
+from skinny.hdl.core.repeat import Loops, Mover
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig, Op, Sending
-from skinny.model.machine.repeat import repeat_word, step_word
+from skinny.model.machine.repeat import END_BITS, STATE_BITS, payload_at, repeat_word, step_word
 from skinny.model.rings import FixedPoint, Modular, PrimeField
 from skinny.sim.check.generate import random_program
 from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
@@ -95,3 +98,50 @@ def steps_of(rng, config, make_vectors, count=3):
 @pytest.mark.parametrize("config", CORES.values(), ids=CORES.keys())
 def test_loops_run_as_the_cycle_model_says(config, make_vectors):
     run_steps(Core(config), steps_of(np.random.default_rng(7), config, make_vectors))
+
+
+def one_round_more(level):
+    """Loops of ``level`` take a repeat for one of another round."""
+
+    class Wrong(Loops):
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.right = right = Loops(self.config)
+            m.d.comb += [getattr(right, name).eq(getattr(self, name)) for name in ("turn", "over", "pc", "word")]
+            m.d.comb += [getattr(self, name).eq(getattr(right, name)) for name in ("back", "begin", "looping", "step")]
+            payload = self.word.as_value()[payload_at(self.config) :]
+            state = payload[END_BITS:][:STATE_BITS]
+            with m.If((self.word.op == Op.NONE) & ~self.word.neg & (payload[END_BITS + STATE_BITS] == level)):
+                changed = right.word.as_value()[payload_at(self.config) + END_BITS :][:STATE_BITS]
+                m.d.comb += changed.eq(Cat(state[1:], state[0] ^ state[9]))
+            return m
+
+    return Wrong
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_round_too_many_is_caught(monkeypatch, make_vectors, level):
+    config = CORES["two levels"]
+    steps = steps_of(np.random.default_rng(7), config, make_vectors, 1)
+    monkeypatch.setattr(sequencer_module, "Loops", one_round_more(level))
+    with pytest.raises(CheckError, match=r"cycle \d+"):
+        run_steps(Core(config), steps)
+
+
+class Swapped(Mover):
+    """Moves inputs by the step of weights, and weights by that of inputs."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.right = right = Mover(self.config)
+        m.d.comb += [getattr(right, name).eq(getattr(self, name)) for name in ("first", "step", "looping", "word")]
+        m.d.comb += [right.step.u.eq(self.step.k), right.step.k.eq(self.step.u), self.word_o.eq(right.word_o)]
+        return m
+
+
+def test_a_step_of_the_wrong_index_is_caught(monkeypatch, make_vectors):
+    config = CORES["one level"]
+    steps = steps_of(np.random.default_rng(7), config, make_vectors, 1)
+    monkeypatch.setattr(core_module, "Mover", Swapped)
+    with pytest.raises(CheckError, match=r"cycle \d+"):
+        run_steps(Core(config), steps)
