@@ -93,8 +93,8 @@ class Core(Machine):
         target: str = "generic",
         lane: Lane | None = None,
     ):
-        if config.repeat and (config.guard or config.deep or lane is not None):
-            raise InputError("only a core of its own with registers in flip-flops and without the guard repeats yet")
+        if config.repeat and (config.guard or lane is not None):
+            raise InputError("only a core of its own without the guard repeats yet")
         self.config = config
         self.image = image
         self.lane = lane
@@ -162,8 +162,8 @@ class Core(Machine):
             parity = Signal(reset_less=True)
             m.d.sync += parity.eq(f1_tag.thread.xor())
             m.d.comb += [
-                datapath.tag.eq(f2_tag),
-                datapath.word.eq(store.word),
+                datapath.tag.eq(word_tag),
+                datapath.word.eq(word),
                 datapath.parity.eq(parity),
                 inputs.x_clear.eq(datapath.x_clear),
                 store.weight_clear.eq(datapath.weight_clear),

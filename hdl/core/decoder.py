@@ -8,7 +8,7 @@ from skinny.model.rings import FixedPoint
 
 from .layout import word_layout
 
-__all__ = ["Decoder", "control_layout", "past_end"]
+__all__ = ["Decoder", "control_layout", "is_loop", "past_end"]
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
@@ -77,10 +77,7 @@ class Decoder(wiring.Component):
 
             if config.repeat:
                 with m.Case(Op.NONE):
-                    m.d.comb += [
-                        loop.eq(word.neg ^ word.flag if config.repeat == 1 else word.neg | word.flag),
-                        known.eq(loop),
-                    ]
+                    m.d.comb += [loop.eq(is_loop(config, word)), known.eq(loop)]
 
         # Comparisons with powers of two are always false and vanish.
         takes_input = (word.op == Op.APPLY_X) | (word.op == Op.ATTEND)
@@ -138,6 +135,11 @@ class Decoder(wiring.Component):
         if config.argmax:
             m.d.comb += control.route.eq(Mux(control.emit, word.src[:2], control.target))
         return m
+
+
+def is_loop(config: CoreConfig, word):
+    """A value that is true when ``word``, whose operation is zero, makes a loop."""
+    return word.neg ^ word.flag if config.repeat == 1 else word.neg | word.flag
 
 
 def past_end(index, count: int):

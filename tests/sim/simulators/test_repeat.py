@@ -11,7 +11,7 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.core.repeat import Loops, Mover
 from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import assemble
-from skinny.model.machine.isa import CoreConfig, Op, Sending
+from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending
 from skinny.model.machine.repeat import END_BITS, STATE_BITS, payload_at, repeat_word, step_word
 from skinny.model.rings import FixedPoint, Modular, PrimeField
 from skinny.sim.check.generate import random_program
@@ -25,6 +25,8 @@ CORES = {
     "two levels": CoreConfig(FixedPoint(16, 8), repeat=2, **SMALL),
     "units": CoreConfig(Modular(9), 5, 5, assign=True, sums=True, relu=True, argmax=16, repeat=2, **SMALL),
     "wide words": CoreConfig(PrimeField(251), 8, 6, 64, 64, 1024, repeat=2),
+    "memory": CoreConfig(FixedPoint(16, 8), 16, 8, registers="memory", relu=True, argmax=16, repeat=2, **SMALL),
+    "long pipeline": CoreConfig(PrimeField(251), 5, 8, registers="memory", pipeline=9, repeat=1, **SMALL),
     "state": CoreConfig(Modular(8), state=True, repeat=2, **SMALL),
 }
 
@@ -59,7 +61,10 @@ def looped_words(rng, config):
     def some(most):
         return [random_word(rng, config) for _ in range(rng.integers(most))]
 
-    words = some(3)
+    # Registers in memory, and their accumulator, hold nothing until they are assigned.
+    assigned = range(config.width if config.deep else 0)
+    words = [config.encode(Op.APPLY_W, dst=n, src=ONE, flag=1, k=n % config.weights) for n in assigned]
+    words += some(3)
     for _ in range(2):
         before = [*some(4), emit(rng, config)]
         rounds = int(rng.integers(2, 5))
