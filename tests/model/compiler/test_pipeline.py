@@ -194,6 +194,14 @@ def test_larger_programs_are_not_longer_than_without_the_pass_that_was_better(te
     assert compile_formula(outputs).program.words <= compile_formula(outputs, without={name}).program.words
 
 
+@pytest.mark.parametrize("name", ["contracts", "telescope"])
+def test_without_attention_two_decisions_may_be_left_out_together(name):
+    """The program is as short as with one of them switched off, which then leaves out the other by itself: 11 words."""
+    outputs = parse_formula("x2*x5 + x3*x6 - x2*x3 - x5*x6 + x1*(-x1 + x2 + x3 - x4 + x5 + x6)")
+    words = compile_formula(outputs, attention=False).program.words
+    assert words <= compile_formula(outputs, attention=False, without={name}).program.words
+
+
 def test_the_draft_before_the_peephole_is_searched_too():
     """The search gets further from it: 7 words against 9."""
     outputs = parse_formula("0.26*(x^2 + y^2) - 0.48*x*y")
