@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from skinny.answers import bounds, expect_fixed_point
+from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
@@ -35,7 +36,11 @@ only: what its polynomial changes was seen at samples and is not proven), ranges
 the first value that may not fit: instruction and text of the one that reads it, or output; register (null: the
 attention accumulator), low, high), unfit (only when a weight, a start value or an end of the box does not fit: the
 reason), with --error reached, and, when one was looked for, suggestion (a ring, or null with the reason in
-suggestion_failed). What is not proven is null.
+suggestion_failed), for a program with state reason (why a value or an error has no bound, or null). What is
+not proven is null.
+
+Bounds of a stream hold at all of its samples; --box names the words of a sample, and zeros that pad a window count as
+inputs. What has a pole on or outside of the unit circle has no bound, and neither has what is not linear in the state.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -63,7 +68,11 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("--ring is missing: the program was not compiled for a format")
     ring = parse_ring(args.ring or program.ring)
     expect_fixed_point(ring)
-    box = list(program.box) if not args.box and program.box else parse_box(args.box, program.inputs)
+    box: Box
+    if not args.box and program.box:
+        box = program.box
+    else:
+        box = window_box(program, parse_box(args.box, program.samples))
     answer = {"program": args.program} | printable(bounds(program, ring, box, wanted))
     if args.json:
         print_json(answer)
@@ -92,6 +101,8 @@ def _print_answer(answer: dict[str, Any]) -> None:
         else:
             least, most = rounded_outwards(over["low"], up=False), rounded_outwards(over["high"], up=True)
             print(f"  whose range {least} to {most} does not fit {answer['ring']}")
+    if answer.get("reason"):
+        print(answer["reason"])
     if "suggestion_failed" in answer:
         print(answer["suggestion_failed"])
     elif "suggestion" in answer:

@@ -114,6 +114,11 @@ def add_core_options(parser: argparse.ArgumentParser) -> None:
         help="cycles from issue to retirement with registers in memory, 6 to 11, for P - 1 threads or more "
         "(default: 7, on ECP5 9)",
     )
+    parser.add_argument(
+        "--roll",
+        action=argparse.BooleanOptionalAction,
+        help="what repeats becomes loops (default: only if the program does not fit its memory otherwise)",
+    )
 
 
 def add_lanes_option(parser: argparse.ArgumentParser) -> None:
@@ -157,6 +162,6 @@ def add_baud_option(parser: argparse.ArgumentParser) -> None:
 
 
 def image_options(args: argparse.Namespace, *names: str) -> ImageOptions:
-    """The threads, the registers, and the other options ``names``, as
+    """The threads, the registers, whether to roll, and the other options ``names``, as
     :func:`~skinny.model.parallel.image.build_image` takes them."""
-    return ImageOptions(**{name: getattr(args, name) for name in ("threads", "registers", "pipeline", *names)})
+    return ImageOptions(**{name: getattr(args, name) for name in ("threads", "registers", "pipeline", "roll", *names)})

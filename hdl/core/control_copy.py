@@ -26,7 +26,7 @@ class ControlCopy(wiring.Component):
     -------
     accept, last, ready : In(1)
         The stream of inputs: the core takes a word in this cycle; the word has ``last`` set; the core is ready.
-    room, hold, last_word, last_input : In
+    room, hold, last_word, last_input, renew : In
         The values that the sequencer and the input buffer get in this cycle.
     pointers : In
         The port of the same name of the input buffer.
@@ -48,6 +48,7 @@ class ControlCopy(wiring.Component):
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
+                **({"renew": In(1)} if config.state else {}),
                 "pointers": In(len(self._inputs.pointers)),
                 "tag": In(tag_layout(config)),
                 "done": In(1),
@@ -64,6 +65,7 @@ class ControlCopy(wiring.Component):
             (inputs.i.p.last, self.last),
             (sequencer.room, self.room),
             (sequencer.hold, self.hold),
+            *([(sequencer.renew, self.renew)] if self.config.state else []),
         ):
             late = Signal()
             m.d.sync += late.eq(value)

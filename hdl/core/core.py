@@ -2,8 +2,9 @@
 
 from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
+from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
-from skinny.model.machine.isa import CoreConfig, index_bits
+from skinny.model.machine.isa import CoreConfig, Space, index_bits
 from skinny.model.parallel.segments import Lane
 
 from .argmax import Argmax
@@ -15,11 +16,17 @@ from .guard import Guard
 from .inputs import InputBuffer
 from .layout import word_layout
 from .machine import Machine
+from .repeat import Mover
 from .results import ResultFIFO
 from .sequencer import Sequencer, tag_layout
 from .store import Store
 
 __all__ = ["Core"]
+
+
+def renews(item):
+    """A value that is true when all streams begin anew because ``item`` is written: weights are set while they run."""
+    return item.space != Space.WEIGHTS
 
 
 class Core(Machine):
@@ -86,6 +93,8 @@ class Core(Machine):
         target: str = "generic",
         lane: Lane | None = None,
     ):
+        if config.repeat and (config.guard or lane is not None):
+            raise InputError("only a core of its own without the guard repeats yet")
         self.config = config
         self.image = image
         self.lane = lane
@@ -115,33 +124,46 @@ class Core(Machine):
         f1_tag, f2_tag, f3_tag = (Signal(tag_layout(config), name=f"f{stage}_tag") for stage in (1, 2, 3))
         f1_done = Signal()
         f2_done = Signal()
+        word, word_tag, word_done = store.word, f2_tag, f2_done
+        if config.repeat:
+            # Indices are moved in a stage of its own, after f2; all that follows is a cycle later.
+            m.submodules.mover = mover = Mover(config)
+            word, word_tag, word_done = mover.word_o, Signal(tag_layout(config)), Signal()
+            m.d.sync += [word_tag.eq(f2_tag), word_done.eq(f2_done)]
+            m.d.comb += [
+                sequencer.word.eq(store.word),
+                mover.first.eq(f1_tag.first),
+                mover.step.eq(sequencer.step),
+                mover.looping.eq(f2_tag.looping),
+                mover.word.eq(store.word),
+            ]
         f3_word = Signal(word_layout(config), reset_less=True)
         m.d.sync += [
             f1_tag.eq(sequencer.tag),
             f1_done.eq(sequencer.done),
             f2_tag.eq(f1_tag),
             f2_done.eq(f1_done),
-            f3_tag.eq(f2_tag),
-            f3_word.eq(store.word),
+            f3_tag.eq(word_tag),
+            f3_word.eq(word),
         ]
         m.d.comb += [
             store.pc.eq(sequencer.tag.pc),
-            store.k.eq(store.word.k),
+            store.k.eq(word.k),
             *([] if config.deep else [decoder.word.eq(f3_word)]),
             inputs.last_input.eq(store.last_input),
             inputs.begin.eq(sequencer.start),
-            inputs.bank.eq(f2_tag.bank),
-            inputs.thread.eq(f2_tag.thread),
-            inputs.u.eq(store.word.u),
-            inputs.release.eq(f2_done),
+            inputs.bank.eq(word_tag.bank),
+            inputs.thread.eq(word_tag.thread),
+            inputs.u.eq(word.u),
+            inputs.release.eq(word_done),
         ]
         if config.deep:
             # The parity of the thread is made in f1, where the guard compares the tag.
             parity = Signal(reset_less=True)
             m.d.sync += parity.eq(f1_tag.thread.xor())
             m.d.comb += [
-                datapath.tag.eq(f2_tag),
-                datapath.word.eq(store.word),
+                datapath.tag.eq(word_tag),
+                datapath.word.eq(word),
                 datapath.parity.eq(parity),
                 inputs.x_clear.eq(datapath.x_clear),
                 store.weight_clear.eq(datapath.weight_clear),
@@ -166,7 +188,8 @@ class Core(Machine):
         # Instructions are in stage f1 or later. This is a register, because a gate of so many inputs would be slow on
         # the way to the write ports.
         behind = Signal()
-        m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live)
+        fetched = f2_tag.live | word_tag.live if config.repeat else f2_tag.live
+        m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | fetched | datapath.live)
 
         # A load makes good what was found before, unless results wait to which the finding applies.
         cleared = Signal()
@@ -244,6 +267,12 @@ class Core(Machine):
             m.d.sync += self.fault.eq(0)
         with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
+        if config.state:
+            m.d.comb += datapath.kept.eq(store.kept)
+            if config.guard:
+                m.d.comb += [guard.kept.eq(store.kept), guard.renew.eq(sequencer.renew)]
+            if not self.rom:
+                m.d.comb += sequencer.renew.eq(store.write & renews(store.item))
         if not self.rom:
             m.d.comb += [
                 self.load.ready.eq(~self.busy),

@@ -21,6 +21,11 @@ from .sequencer import tag_layout
 __all__ = ["Datapath"]
 
 
+def may_write(tag):
+    """A value that is true when an instruction of a core with state may write: its thread has a vector."""
+    return tag.valid
+
+
 class Datapath(wiring.Component):
     """Executes one instruction in every cycle.
 
@@ -47,6 +52,8 @@ class Datapath(wiring.Component):
         The operands of the instruction, one cycle later.
     start : In(array of width words)
         The start vector.
+    kept : In(width)
+        Only with state: the registers that keep their contents from one run of a thread to the next, a bit each.
     retire : Out(RetireSignature)
         The instruction that retires.
     push, result : Out
@@ -75,6 +82,7 @@ class Datapath(wiring.Component):
                 "result": Out(result_layout(config)),
                 "live": Out(1),
                 "mismatch": Out(1),
+                **({"kept": In(config.width)} if config.state else {}),
                 **({"sender": Out(sender_layout)} if config.argmax else {}),
             }
         )
@@ -144,7 +152,15 @@ class Datapath(wiring.Component):
             write = Signal(reset_less=True, name=f"write{index}")
             target = controls[end - 1].route if self.config.argmax else controls[end - 1].target
             matches = target == index
-            m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
+            relu = controls[end - 1].relu if self.config.relu else 0
+            if self.config.state:
+                # Only a thread that has a vector writes, and its last word in time for its next run.
+                if not is_sum:
+                    begin = tags[0].fresh | (restart & ~self.kept[index])
+                relu = relu & may_write(tags[end - 1])
+                m.d.sync += write.eq(controls[end - 1].write & matches & may_write(tags[end - 1]) & ~begin)
+            else:
+                m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]
             old = places[-1]
             cleared, value = begin, result
@@ -156,7 +172,7 @@ class Datapath(wiring.Component):
                     value = Mux(below, 0, result)
                 else:
                     write = write & ~below
-                    cleared = begin | (controls[end - 1].relu & matches)
+                    cleared = begin | (relu & matches)
             new = Mux(write, value, old)
             if self.config.threads == 1:
                 clear = Signal(reset_less=True, name=f"clear{index}")
@@ -199,7 +215,10 @@ class Datapath(wiring.Component):
         # Whether a run met a fault travels with its registers.
         stains = [Signal(reset_less=True, name=f"stain{place}") for place in range(self.config.threads)]
         m.d.sync += [place.eq(before) for before, place in pairwise(stains)]
-        m.d.sync += stains[0].eq(~tags[1].first & (stains[-1] | fault))
+        if self.config.state:  # a stream stays stained until it begins anew
+            m.d.sync += stains[0].eq(~tags[1].fresh & (stains[-1] | (fault & tag.valid)))
+        else:
+            m.d.sync += stains[0].eq(~tags[1].first & (stains[-1] | fault))
 
         m.d.comb += [
             self.retire.valid.eq(tag.valid),

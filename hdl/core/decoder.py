@@ -8,7 +8,7 @@ from skinny.model.rings import FixedPoint
 
 from .layout import word_layout
 
-__all__ = ["Decoder", "control_layout", "past_end"]
+__all__ = ["Decoder", "control_layout", "is_loop", "past_end"]
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
@@ -60,6 +60,7 @@ class Decoder(wiring.Component):
         word, control = self.word, self.control
         apply, apply_sum, attend = Signal(), Signal(), Signal()
         known = Signal()
+        loop = Signal() if config.repeat else 0
         with m.Switch(word.op):
             with m.Case(Op.APPLY_X, Op.APPLY_W):
                 m.d.comb += [apply.eq(1), known.eq(1)]
@@ -73,6 +74,10 @@ class Decoder(wiring.Component):
             if config.check:
                 with m.Case(Op.CHECK):
                     m.d.comb += [control.check.eq(1), known.eq(1)]
+
+            if config.repeat:
+                with m.Case(Op.NONE):
+                    m.d.comb += [loop.eq(is_loop(config, word)), known.eq(loop)]
 
         # Comparisons with powers of two are always false and vanish.
         takes_input = (word.op == Op.APPLY_X) | (word.op == Op.ATTEND)
@@ -104,7 +109,11 @@ class Decoder(wiring.Component):
         fresh = (afresh & word.flag) | control.check | control.bad
         if config.argmax:
             fresh = fresh | (control.emit & (word.src[:2] == Sending.ZERO))
+        if config.repeat:
+            fresh = fresh | loop
         empty = 0 if config.assign else apply_sum & word.flag
+        if config.repeat:
+            empty = empty | loop
         held = apply_sum if config.assign else apply_sum & ~word.flag
         m.d.comb += [
             control.op.eq(word.op),
@@ -126,6 +135,11 @@ class Decoder(wiring.Component):
         if config.argmax:
             m.d.comb += control.route.eq(Mux(control.emit, word.src[:2], control.target))
         return m
+
+
+def is_loop(config: CoreConfig, word):
+    """A value that is true when ``word``, whose operation is zero, makes a loop."""
+    return word.neg ^ word.flag if config.repeat == 1 else word.neg | word.flag
 
 
 def past_end(index, count: int):

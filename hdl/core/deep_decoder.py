@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending, index_bits
 
-from .decoder import past_end
+from .decoder import is_loop, past_end
 from .layout import word_layout
 
 __all__ = ["DeepDecoder", "deep_control_layout"]
@@ -70,6 +70,7 @@ class DeepDecoder(wiring.Component):
         parts = Signal(deep_control_layout(config))
         apply, attend = Signal(), Signal()
         known = Signal()
+        loop = Signal() if config.repeat else 0
         with m.Switch(word.op):
             with m.Case(Op.APPLY_X, Op.APPLY_W):
                 m.d.comb += [apply.eq(1), known.eq(1)]
@@ -83,8 +84,13 @@ class DeepDecoder(wiring.Component):
             if config.check:
                 with m.Case(Op.CHECK):
                     m.d.comb += [parts.check.eq(1), known.eq(1)]
+            if config.repeat:
+                with m.Case(Op.NONE):
+                    m.d.comb += [loop.eq(is_loop(config, word)), known.eq(loop)]
         shown = parts.emit | parts.check
         zero = parts.emit & (word.src[:2] == Sending.ZERO) if config.argmax else 0
+        if config.repeat:
+            zero = zero | loop
         m.d.comb += [
             parts.op.eq(word.op),
             parts.dst.eq(word.dst),

@@ -38,9 +38,9 @@ class Guard(wiring.Component):
 
     Members
     -------
-    accept, last, ready, room, hold, pointers, tag, done : In
+    accept, last, ready, room, hold, pointers, tag, done, renew : In
         For :class:`~.control_copy.ControlCopy`.
-    write, item, start, last_word, last_input, batches : In
+    write, item, start, last_word, last_input, batches, kept : In
         For :class:`~.settings_parity.SettingsParity`.
     word_tag, word : In
         The instruction that is decoded, and its word.
@@ -82,6 +82,7 @@ class Guard(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
+                **({"kept": In(config.width), "renew": In(1)} if config.state else {}),
                 "word_tag": In(tag_layout(config)),
                 "word": In(word_layout(config)),
                 "word_parity": In(1),
@@ -104,6 +105,8 @@ class Guard(wiring.Component):
         m = Module()
         m.submodules.control = self._control
         self._connect(m, self._control, "accept last ready room hold pointers tag done last_word last_input")
+        if self.config.state:
+            self._connect(m, self._control, "renew")
         word_parity = Signal(reset_less=True)
         m.d.sync += word_parity.eq(self.word_parity)
         valid = self.word_tag.valid
@@ -124,6 +127,8 @@ class Guard(wiring.Component):
         if not self.rom:
             m.submodules.settings = settings = SettingsParity(self.config, self.image)
             self._connect(m, settings, "write item start last_word last_input batches")
+            if self.config.state:
+                self._connect(m, settings, "kept")
             found.append(settings.mismatch)
 
         # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.

@@ -5,13 +5,17 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import CoreConfig, index_bits
 
+from .layout import word_layout
+from .repeat import Loops, step_layout
+
 __all__ = ["Sequencer", "tag_layout"]
 
 
 def tag_layout(config: CoreConfig) -> data.StructLayout:
     """The tag that accompanies an instruction through the pipeline. ``live``: the instruction belongs to a batch;
     ``valid``: its thread also has a vector; ``first``: it begins a run; ``final``: its thread is the last of
-    these."""
+    these; ``fresh``, only in a core with state: it begins the first run of its stream; ``looping``, only in a core that
+    repeats: a loop has rounds left."""
     return data.StructLayout(
         {
             "live": 1,
@@ -21,12 +25,14 @@ def tag_layout(config: CoreConfig) -> data.StructLayout:
             "bank": 1,
             "thread": index_bits(config.threads),
             "pc": index_bits(config.depth),
+            **({"fresh": 1} if config.state else {}),
+            **({"looping": 1} if config.repeat else {}),
         }
     )
 
 
 class Sequencer(wiring.Component):
-    """Issues word ``p`` of thread ``t`` in cycle ``t0 + p·T + t``, batch after batch.
+    """Issues step ``p`` of thread ``t`` in cycle ``t0 + p·T + t``, batch after batch. Without loops that is word ``p``.
 
     Latency: a batch begins one cycle after ``start``. Throughput: one instruction a cycle; there is no gap when the
     next batch may start in the last cycle of a batch. Back-pressure: ``room`` and ``hold`` delay the start of a batch;
@@ -48,8 +54,16 @@ class Sequencer(wiring.Component):
         No batch may start.
     last_word : In
         The address of the last word of the program.
+    renew : In(1)
+        Only with state: all streams begin anew with the next batch.
+    word : In(word_layout)
+        Only in a core that repeats: the word whose address was in ``tag`` two cycles ago.
+    step : Out(step_layout)
+        Only in a core that repeats: what is added to the offsets in this cycle, so that the ``word`` of the next one is
+        moved by it.
     start : Out(1)
-        A batch begins in the next cycle.
+        A batch begins in the next cycle. With state it begins a multiple of ``threads`` cycles after the batch before,
+        unless streams begin anew: the registers of a thread are at their place only then.
     done : Out(1)
         The last instruction of a batch is issued.
     tag : Out(tag_layout)
@@ -66,6 +80,8 @@ class Sequencer(wiring.Component):
                 "room": In(1),
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
+                **({"renew": In(1)} if config.state else {}),
+                **({"word": In(word_layout(config)), "step": Out(step_layout(config))} if config.repeat else {}),
                 "start": Out(1),
                 "done": Out(1),
                 "tag": Out(tag_layout(config)),
@@ -89,23 +105,46 @@ class Sequencer(wiring.Component):
         # The comparison is long. With more than one thread a word stays for cycles, so it can be made a cycle before.
         at_last = Signal(reset_less=True)
         m.d["comb" if self.config.threads == 1 else "sync"] += at_last.eq(pc == self.last_word)
+        ends, following = at_last, pc + 1
+        if self.config.repeat:
+            m.submodules.loops = loops = Loops(self.config)
+            m.d.comb += [
+                loops.turn.eq(turn),
+                loops.over.eq(over),
+                loops.pc.eq(pc),
+                loops.word.eq(self.word),
+                self.step.eq(loops.step),
+                tag.looping.eq(loops.looping),
+            ]
+            ends, following = at_last & ~loops.back, Mux(loops.back, loops.begin, pc + 1)
         m.d.comb += [
             turn.eq(thread == self.config.threads - 1),
             final.eq(thread == count),
-            self.done.eq(live & turn & at_last),
-            over.eq(~live | self.done),
+            self.done.eq(live & turn & ends),
+            *([] if self.config.state else [over.eq(~live | self.done)]),
             self.start.eq(over & self.full & self.room & ~self.hold),
         ]
 
         m.d.sync += [
-            live.eq(self.start | ~over),
+            live.eq(self.start | (live & ~self.done if self.config.state else ~over)),
             valid.eq(self.start | (~over & (turn | (valid & ~final)))),
-            thread.eq(Mux(live & ~turn, thread + 1, 0)),
         ]
+        if self.config.state:
+            # Streams that go on keep their turns while nothing runs.
+            fresh, begins = Signal(init=1), Signal(reset_less=True)
+            m.d.comb += [over.eq(Mux(live, self.done, fresh | turn)), tag.fresh.eq(begins & first & live)]
+            m.d.sync += [
+                fresh.eq(self.renew | (fresh & ~self.start)),
+                thread.eq(Mux(turn | (~live & fresh), 0, thread + 1)),
+            ]
+            with m.If(over):
+                m.d.sync += begins.eq(fresh)
+        else:
+            m.d.sync += thread.eq(Mux(live & ~turn, thread + 1, 0))
         with m.If(over):
             m.d.sync += [pc.eq(0), first.eq(1), count.eq(self.count)]
         with m.Elif(turn):
-            m.d.sync += [pc.eq(pc + 1), first.eq(0)]
+            m.d.sync += [pc.eq(following), first.eq(0)]
 
         for name, signal in {
             "live": live,

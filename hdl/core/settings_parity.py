@@ -27,7 +27,7 @@ class SettingsParity(wiring.Component):
     -------
     write, item : In
         What is written at the load port.
-    start, last_word, last_input, batches : In
+    start, last_word, last_input, batches, kept : In
         What the store holds.
     mismatch : Out(1)
         Some register does not have the parity of what was written to it.
@@ -44,6 +44,7 @@ class SettingsParity(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
+                **({"kept": In(config.width)} if config.state else {}),
                 "mismatch": Out(1),
             }
         )
@@ -54,6 +55,8 @@ class SettingsParity(wiring.Component):
         start = image.start.tolist() if image else [0] * self.config.starts
         settings = image.settings if image else dict.fromkeys(Setting, 0)
         values = {Setting.LAST_WORD: self.last_word, Setting.LAST_INPUT: self.last_input, Setting.BATCHES: self.batches}
+        if self.config.state:
+            values[Setting.STATE] = self.kept
         mismatches = []
         registers, others = index_bits(self.config.starts), index_bits(len(Setting))
         for space, bits, address, value, init in (

@@ -46,7 +46,7 @@ class Store(wiring.Component):
         The parity that word and weight had when they were written; for a core with the guard.
     start : Out(array of width words)
         The start vector.
-    last_word, last_input, batches : Out
+    last_word, last_input, batches, kept : Out
         The settings (:class:`skinny.model.machine.isa.Setting`).
     """
 
@@ -70,6 +70,7 @@ class Store(wiring.Component):
                 "last_word": Out(index_bits(config.depth)),
                 "last_input": Out(index_bits(config.inputs)),
                 "batches": Out(index_bits(MOST_BATCHES + 1)),
+                **({"kept": Out(config.width)} if config.state else {}),
             }
         )
 
@@ -106,6 +107,7 @@ class Store(wiring.Component):
             (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
             (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
             (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
+            *([(Space.SETTINGS, others, Setting.STATE, self.kept, settings[Setting.STATE])] if config.state else []),
         ):
             held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
             m.d.comb += value.eq(held)

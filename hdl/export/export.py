@@ -132,8 +132,8 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
         },
         "latency": {
             "formula": "length * threads + constant",
-            "constant": latency(image) - len(image) * config.threads,
-            "length": len(image),
+            "constant": latency(image) - image.steps * config.threads,
+            "length": image.steps,
             "threads": config.threads,
             "cycles": latency(image),
             "meaning": "cycles from the last input word of a batch to its last result, when the core was idle and the "

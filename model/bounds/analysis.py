@@ -1,6 +1,7 @@
 """The analysis of one program: ranges of every register and errors of its outputs.
 
-Programs that assign, take the relu or multiply registers with registers are followed forwards (``layers``). Of the
+Programs with state are bounded at all times of a stream (``streams``); a window alone is a number of inputs. Programs
+that assign, take the relu or multiply registers with registers are followed forwards (``layers``). Of the
 others, those of few variables are bounded by values at nodes (``nodes``), tightly and in milliseconds. Where there
 would be too many nodes, or errors grow too much from node to node, the polynomials of the values are written down
 (``terms``). Where these have too many terms, and in short programs, enclosures of every register and of its error are
@@ -37,12 +38,13 @@ from skinny.model.rings import FixedPoint
 from .box import Box, encoded, encoded_box
 from .enclosures import TINY, UNIT, Algebra, Enclosure
 from .graph import Graph, value_graph
-from .layers import follow_layers
+from .layers import Followed, follow_layers
 from .measures import Factor as NodeFactor
 from .nodes import Nodes
 from .recurring import recurring_states
 from .registers import MANY_ZEROS, Product, Register
 from .scalars import Scalars
+from .streams import follow_stream
 from .structure import MOST_STRUCTURE_WORK, follow
 from .terms import Factor as TermFactor
 from .terms import Terms
@@ -70,6 +72,8 @@ _MOST_WORK, _STEP_WORK = 4_000_000, 20
 _NODES_SECOND, _TERMS_SECOND, _RUN_SECOND, _STRUCTURE_SECOND = 10**8, 2_000_000, 800_000, 10**6
 #: Program words of a program that is not pure that are followed in about a second.
 _LAYERS_SECOND = 40_000
+#: Program words of a program with state whose recurrence and responses are found in about a second.
+_STREAM_SECOND = 1_000
 MOST_SECONDS = 18.0
 #: Products that are remembered from one state that recurs to the next.
 _KEPT_PRODUCTS = 10_000
@@ -132,7 +136,11 @@ class Analysis:
         self.crowded = False
         #: The seconds that the work so far takes, as it is counted.
         self.spent = 0.0
-        if program.pure:
+        #: Why a stream has no bounds, if it has none.
+        self.reason: str | None = None
+        if program.state:
+            self._bound_stream()
+        elif program.pure:
             self._bound_pure()
         else:
             self._bound_layers()
@@ -162,7 +170,18 @@ class Analysis:
     def _bound_layers(self) -> None:
         """Bound a program that assigns, takes the relu, or multiplies registers with registers."""
         self.spent += self.program.words / _LAYERS_SECOND
-        found = follow_layers(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named)
+        self._adopt(follow_layers(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named))
+
+    def _bound_stream(self) -> None:
+        """Bound all samples of a stream of a program with state."""
+        self.spent += self.program.words / _STREAM_SECOND
+        found, self.reason = follow_stream(
+            self.program, self.frac, self.box, self.weights, self.start, self.scalars.named
+        )
+        self._adopt(found)
+
+    def _adopt(self, found: Followed) -> None:
+        """Take the bounds that were found by following the program forwards."""
         self.errors = found.errors
         self.low, self.scalar_low, low = (
             self._on_grid(ends, np.ceil) for ends in (found.low, found.scalar_low, found.read_low)
@@ -279,7 +298,7 @@ class Analysis:
 
     def _started(self) -> list[Register]:
         """The registers as a run begins."""
-        return [Register(self.algebra, self.one, value) for value in self.program.start]
+        return [Register(self.algebra, self.one, int(value)) for value in self.program.start]
 
     def _send(self, registers: list[Register], number: int) -> list[Register]:
         """Bound the error of output ``number`` and return the registers after it."""

@@ -20,8 +20,9 @@ The values that must fit the word
 
 The files of this room
     ``bounds`` holds this question and its answer, ``suggest`` the search for the smallest format, ``analysis`` the
-    choice between five ways to find the answer. Programs that are not pure are followed forwards by ``layers``, with
-    the values as ``affine`` enclosures. Of the pure ones, those of few variables are evaluated at ``nodes``, along the
+    choice between six ways to find the answer. Programs with state are the matter of ``streams``: their ``recurrence``,
+    its ``poles``, and its ``responses``, which give ranges in the ``steady`` run. Others that are not pure are
+    followed forwards by ``layers``, with the values as ``affine`` enclosures. Of the pure ones, those of few variables are evaluated at ``nodes``, along the
     ``graph`` of their distinct values, with its ``measures`` and ``degrees``. For many variables the ``terms`` of the
     ``polynomials`` along the graph are written down. Others are followed instruction by instruction, with the
     ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may forget. ``structure`` bounds
@@ -52,6 +53,7 @@ class Bound:
     ``ranges[r]`` is the least and the greatest value register ``r`` has at any time. ``errors`` bounds the error of
     each output, provided that everything that is read fits: ``overflow`` is the first value for which that is not
     certain. Ranges and errors are those of an unlimited word; they are infinite once a value may exceed 2^64.
+    ``reason`` says why something in a stream has no bound, if it has none.
     ``seconds`` is what the analysis took, as it counts its work.
     """
 
@@ -61,6 +63,7 @@ class Bound:
     ranges: NDArray[np.float64]
     errors: dict[str, float]
     overflow: Overflow | None
+    reason: str | None
     seconds: float
 
     @property
@@ -78,5 +81,6 @@ def bound(program: Program, ring: FixedPoint, box: Box) -> Bound:
         analysis.ranges(),
         analysis.errors,
         analysis.first_overflow(ring.bits),
+        analysis.reason,
         analysis.spent,
     )

@@ -8,7 +8,7 @@ from skinny.model.errors import InputError
 from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint, Number
 
-__all__ = ["Box", "encoded", "encoded_box"]
+__all__ = ["Box", "encoded", "encoded_box", "window_box"]
 
 #: The least and the greatest value of each input, in the order of ``program.inputs``.
 Box = Sequence[tuple[Number, Number]]
@@ -25,6 +25,13 @@ def encoded_box(program: Program, ring: FixedPoint, box: Box) -> list[tuple[int,
         (encoded(f"input {name}", ring, low), encoded(f"input {name}", ring, high))
         for name, (low, high) in zip(program.inputs, box, strict=True)
     ]
+
+
+def window_box(program: Program, ranges: Box) -> Box:
+    """The box of all inputs, from the ``ranges`` of ``program.samples``: a word keeps its range while it is in the
+    window. Words that pad a window count as inputs."""
+    hop = len(ranges)
+    return [ranges[hop - 1 - u % hop] for u in range(len(program.inputs))] if program.window else ranges
 
 
 def encoded(what: str, ring: FixedPoint, value: Number) -> int:

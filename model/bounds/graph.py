@@ -107,7 +107,7 @@ def value_graph(program: Program, scalars: Sequence[Scalar], frac: int, most: in
 
     def started() -> list[_Register]:
         out = []
-        for value in program.start:
+        for value in map(int, program.start):  # fractions belong to state, of which bounds know nothing yet
             counts = {ONE: value} if value else {}
             number = (value % _PRIME, value % _PRIME)
             if number not in sums:

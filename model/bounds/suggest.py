@@ -40,6 +40,9 @@ def suggest(
     that were spent before, may take as long as one may, counted by their work as one counts it. It relies on errors
     falling and needed bits rising with the fraction bits, as they do because grids are nested.
     """
+    if program.state:
+        # A finer grid can move a pole out of the unit circle, so that needed bits do not rise with the fraction bits.
+        raise InputError("no format is suggested for a program with state; try formats with --ring")
     search = _Search(program, box, seconds)
     finest = bisect_left(range(MOST_BITS), True, key=lambda frac: search.bits(frac) > MOST_BITS) - 1
     best = search.outcome(max(0, finest))

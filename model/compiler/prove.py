@@ -60,7 +60,7 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
         sums = register_terms(program, weights, point)
         for part in program.parts():
             if program.contract == "clean":
-                registers = list(program.start)
+                registers = [residue(value) for value in program.start]
                 before = 0
                 for output in part.outputs:
                     run_code(part.code.part(slice(before, output.at)), scalars, sums, registers, relu=relu)

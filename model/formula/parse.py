@@ -2,8 +2,9 @@
 
 Statements are separated by ``;`` or new lines. ``name = …`` is an output, ``let name = …`` a shared subexpression, and
 an expression alone is the output ``y``. ``sin(…)`` is a function, and so is the inverse of a divisor that is no number.
-``weight name = 0.8 in 0:2`` is a named weight: a constant that can be set within its range after compiling. ``#``
-starts a comment. Text is read without recursion and without ``eval``.
+``weight name = 0.8 in 0:2`` is a named weight: a constant that can be set within its range after compiling.
+``state s = 0`` keeps a value from one sample of a stream to the next, ``next s = …`` says which, and ``x[t-3]`` is the
+input ``x`` three samples back. ``#`` starts a comment. Text is read without recursion and without ``eval``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import NoReturn
 from skinny.model.errors import InputError
 from skinny.model.limits import FORMULA_BYTE, MOST_BITS, MOST_DIGITS, DigitsError, check, check_digits, current, watched
 
+from .definitions import LARGEST_LAG, Definitions, StateFormula, lagged
 from .formula import MINUS_ONE, Formula, constant, postorder, weight
 from .function import FUNCTIONS, RELU, apply, unknown_function
 
-__all__ = ["parse_formula"]
+__all__ = ["parse_definitions", "parse_formula"]
 
 #: A name, a number, or any other character that is not blank; comments are matched so that they can be dropped.
 TOKEN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|\#[^\n]*|\n|[^ \t\r]")
@@ -43,6 +45,10 @@ class _Parser:
         self.constants: dict[str, Formula] = {}
         self.defined: dict[str, Formula] = {}
         self.outputs: dict[str, Formula] = {}
+        self.starts: dict[str, Fraction] = {}
+        self.followers: dict[str, Formula] = {}
+        self.samples: dict[str, None] = {}
+        self.lag = 0
         self.tokens: list[str] = TOKEN.findall(text)
         self.tokens.append(";")
         self.next = 0
@@ -61,7 +67,7 @@ class _Parser:
         shown = line[first : column + 20]
         raise InputError(f"{message} at line {row}, column {column}\n  {shown}\n  {' ' * (column - 1 - first)}^")
 
-    def statements(self) -> dict[str, Formula]:
+    def statements(self) -> Definitions:
         tokens = self.tokens
         while self.next < len(tokens):
             check()
@@ -71,6 +77,12 @@ class _Parser:
                 continue
             if word == "weight" and tokens[self.next + 1][0] in NAME_START:
                 self.weight()
+                continue
+            if word == "state" and tokens[self.next + 1][0] in NAME_START:
+                self.state()
+                continue
+            if word == "next" and tokens[self.next + 1][0] in NAME_START:
+                self.follower()
                 continue
             private = word == "let" and tokens[self.next + 1][0] in NAME_START
             self.next += private
@@ -88,9 +100,44 @@ class _Parser:
                 self.outputs[name] = value
         if not self.outputs:
             raise InputError("the formula has no output, only definitions" if self.defined else "the formula is empty")
-        return self.outputs
+        for name in self.starts:
+            if name not in self.followers:
+                raise InputError(f"the state {name!r} has no 'next {name} = …', which says what it becomes")
+        states = (StateFormula(name, start, self.followers[name]) for name, start in self.starts.items())
+        return Definitions(self.outputs, tuple(states), tuple(self.samples), self.lag)
+
+    def state(self) -> None:
+        """A statement ``state name = value``."""
+        self.next += 1
+        start, name = self.next, self.tokens[self.next]
+        self.expect_new(name, start)
+        if self.tokens[start + 1] != "=":
+            self.fail(f"'state {name}' needs '=' and the value before the first sample", start)
+        self.next += 2
+        self.starts[name] = self.signed_number()
+        self.expect_end("the first value of a state")
+        self.defined[name] = Formula("variable", value=name)
+
+    def follower(self) -> None:
+        """A statement ``next name = …``."""
+        self.next += 1
+        start, name = self.next, self.tokens[self.next]
+        if name not in self.starts:
+            self.fail(f"'next {name}' needs 'state {name} = …' before it", start)
+        if name in self.followers:
+            self.fail(f"'next {name}' is there twice", start)
+        if self.tokens[start + 1] != "=":
+            self.fail(f"'next {name}' needs '='", start)
+        self.next += 2
+        self.followers[name] = self.expression()
+
+    def expect_end(self, what: str) -> None:
+        if self.tokens[self.next] not in ";\n" and self.tokens[self.next][0] != "#":
+            self.fail(f"nothing may follow {what}", self.next)
 
     def expect_new(self, name: str, token: int) -> None:
+        if name in self.starts:
+            self.fail(f"{name!r} is a state: 'next {name} = …' says what it becomes", token)
         if name in self.defined:
             self.fail(f"{name!r} is defined twice", token)
         if name in self.variables:
@@ -112,8 +159,7 @@ class _Parser:
             self.defined[name] = weight(name, *numbers)
         except InputError as error:
             self.fail(str(error), start)
-        if self.tokens[self.next] not in ";\n" and self.tokens[self.next][0] != "#":
-            self.fail("nothing may follow the range of a weight", self.next)
+        self.expect_end("the range of a weight")
 
     def signed_number(self) -> Fraction:
         """A number like ``-1/2``."""
@@ -156,7 +202,7 @@ class _Parser:
                     self.next += 1
                 elif start in NAME_START:
                     self.next += 1
-                    value = self.named(word)
+                    value = self.earlier(word) if tokens[self.next] == "[" else self.named(word)
                     if divides or tokens[self.next] == "^":
                         self.place(factors, value, divides)
                     else:
@@ -292,13 +338,51 @@ class _Parser:
         found = self.defined.get(word) or self.variables.get(word)
         if found is None:
             found = self.variables[word] = Formula("variable", value=word)
+            self.samples[word] = None
         return found
 
+    def earlier(self, word: str) -> Formula:
+        """An input of an earlier sample, ``x[t-3]``, whose bracket comes next."""
+        if word in self.defined:
+            self.fail(f"only inputs can be read at an earlier time, and {word!r} is none", self.next - 1)
+        now = self.named(word)
+        opened = self.next
+        self.next += 1
+        if self.tokens[self.next] != "t":
+            self.fail(f"an earlier sample is written like {word}[t-3]; expected 't'", self.next)
+        self.next += 1
+        lag = 0
+        if self.tokens[self.next] == "+":
+            self.fail(f"a sample that is still to come cannot be read: write {word}[t-1], {word}[t-2], …", self.next)
+        if self.tokens[self.next] == "-":
+            number = self.tokens[self.next + 1]
+            if not (number.isascii() and number.isdecimal()) or not int(number[:9]):
+                self.fail("a number of samples must be a whole number from 1 on", self.next + 1)
+            if int(number[:9]) > LARGEST_LAG:
+                self.fail(f"a sample can be at most {LARGEST_LAG:,} back", self.next + 1)
+            lag = int(number)
+            self.next += 2
+        if self.tokens[self.next] != "]":
+            self.fail("this bracket is never closed", opened)
+        self.next += 1
+        if not lag:
+            return now
+        self.lag = max(self.lag, lag)
+        name = lagged(word, lag)
+        return self.variables.setdefault(name, Formula("variable", value=name))
 
-def parse_formula(text: str) -> dict[str, Formula]:
-    """The outputs of ``text`` by name, in order. Raises :exc:`InputError` with line, column and a caret."""
+
+def parse_definitions(text: str) -> Definitions:
+    """What ``text`` says. Raises :exc:`InputError` with line, column and a caret."""
     most = current().memory // FORMULA_BYTE
     if len(text) > most:
         raise InputError(f"the formula has more than {most:,} characters: --limit memory=SIZE raises that")
     with watched("reading the formula"):
         return _Parser(text).statements()
+
+
+def parse_formula(text: str) -> dict[str, Formula]:
+    """The outputs of ``text`` by name, in order; a stream formula is refused."""
+    found = parse_definitions(text)
+    found.expect_single_run("here are only")
+    return found.outputs

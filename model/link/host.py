@@ -196,7 +196,7 @@ class Host:
         order = Order(image.config.threads, image.vector, image.emits, len(vectors))
         exchange = Exchange(order, vectors.reshape(-1), image.config, info.results)
         # A long program gives no results for a while.
-        patience = self._requests.attempts + len(image) * image.config.threads // PATIENCE
+        patience = self._requests.attempts + image.steps * image.config.threads // PATIENCE
         losses = 0
         while not exchange.done:
             while (request := exchange.next_request(losses)) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from .isa import (
     APPLIES,
     ATTENDS,
     MOST_BATCHES,
+    MOST_WEIGHTS,
     MOST_WORDS,
     ONE,
     CoreConfig,
@@ -41,6 +43,8 @@ from .isa import (
     memory_size,
     zero_weight,
 )
+from .repeat import Trace, loop_text, loop_words, unroll
+from .rolling import Layout, roll_words
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -57,7 +61,9 @@ class Image:
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
     a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
-    when the check failed).
+    when the check failed). ``state`` are the registers that keep their contents from one run of a thread to the next.
+    ``sources`` gives for each word of ``weights`` the weight of the program that it holds: a
+    rolled program may have copies. The number of the zero that a program lacks is that after its last weight.
     """
 
     config: CoreConfig
@@ -69,9 +75,35 @@ class Image:
     instructions: NDArray[np.int64]
     program: Program
     self_check: bool = False
+    state: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @cached_property
+    def _trace(self) -> Trace:
+        return unroll(self.words, self.config)
+
+    @property
+    def issued(self) -> Words:
+        """The words that a run issues, as they are executed."""
+        return self._trace.words
+
+    @property
+    def addresses(self) -> NDArray[np.int64]:
+        """The addresses of the words that a run issues."""
+        return self._trace.addresses
+
+    @property
+    def steps(self) -> int:
+        """The number of words that a run issues."""
+        return len(self.addresses)
+
+    @property
+    def rolled(self) -> bool:
+        """Whether the words have loops."""
+        return self.steps != len(self)
 
     @property
     def hardware(self) -> CoreConfig:
@@ -100,11 +132,14 @@ class Image:
 
     @property
     def settings(self) -> dict[Setting, int]:
-        return {
+        found = {
             Setting.LAST_WORD: len(self.words) - 1,
             Setting.LAST_INPUT: self.vector - 1,
             Setting.BATCHES: self.batches,
         }
+        if self.config.state:
+            found[Setting.STATE] = sum(1 << register for register in self.state)
+        return found
 
     @property
     def status(self) -> int:
@@ -112,9 +147,9 @@ class Image:
         return int(self.start[0]) if self.config.starts else 0
 
     @property
-    def emit_addresses(self) -> NDArray[np.int64]:
-        """The addresses of the words that send a result."""
-        fields = self.config.decode(self.words)
+    def emit_steps(self) -> NDArray[np.int64]:
+        """The steps that send a result."""
+        fields = self.config.decode(self.issued)
         kept = np.isin(fields["src"] & 3, (Sending.COMPARE, Sending.ZERO)) & bool(self.config.argmax)
         return np.flatnonzero((fields["op"] == Op.EMIT) & ~kept)
 
@@ -132,8 +167,10 @@ class Image:
 
     def named_weights(self) -> Iterator[Write]:
         """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
-        for k in sorted(k for weight in self.program.named for k, _ in weight.words):
-            yield Write(Space.WEIGHTS, k, int(self.weights[k]))
+        named = {k for weight in self.program.named for k, _ in weight.words}
+        for address, k in enumerate(self.sources):
+            if k in named:
+                yield Write(Space.WEIGHTS, address, int(self.weights[address]))
 
     def loads(self) -> Iterator[Write]:
         """The writes that put the image into a core over its load port."""
@@ -165,7 +202,17 @@ class Image:
         scalars = scalar_texts(self.program)
         lines = []
         shown = None
-        texts = disassemble(self.words, self.config)
+        # Each word as its first step executes it, so that fields are true and not what the offsets leave to store.
+        first = np.unique(self.addresses, return_index=True)[1]
+        texts = [
+            stored if is_loop else shown
+            for stored, shown, is_loop in zip(
+                disassemble(self.words, self.config),
+                disassemble(self.issued[first], self.config),
+                loop_words(self.config, self.words).tolist(),
+                strict=True,
+            )
+        ]
         rows = zip(self.words.tolist(), texts, self.instructions.tolist(), strict=True)
         for address, (word, text, number) in enumerate(rows):
             note = ""
@@ -181,27 +228,72 @@ class Image:
         return "\n".join(lines) + "\n"
 
 
-def fit_image(program: Program, ring: Ring, *, self_check: bool = False, **given: Any) -> Image:
+def fit_image(
+    program: Program, ring: Ring, *, self_check: bool = False, roll: bool | None = None, **given: Any
+) -> Image:
     """The image of ``program`` for the smallest core that holds it (:meth:`CoreConfig.fit`), with what is ``given``.
-    The core of a self-check has the guard, unless ``guard=False`` is given."""
+    The core of a self-check has the guard, unless ``guard=False`` is given. With ``roll`` the program is rolled, and
+    the core repeats as far as that needs; None rolls a program that does not fit the ``depth`` that is given."""
+    flat_fits = program.words + program.emits <= given.get("depth", MOST_WORDS)
+    if roll or (roll is None and not flat_fits and given.get("repeat") != 0):
+        return _fit_rolled(program, ring, self_check, given)
     if not self_check:
-        return assemble(program, CoreConfig.fit(program, ring, **given))
-    config = CoreConfig.fit(program, ring, **({"depth": MOST_WORDS, "guard": True} | given))
-    if "fifo" not in given:
-        config = replace(config, fifo=fifo_size(config.threads * (len(program.results) + 1)))
-    image = assemble(program, config, self_check=True)
+        return assemble(program, CoreConfig.fit(program, ring, **given), roll=roll)
+    config = _fit_checked(program, ring, {"depth": MOST_WORDS} | given)
+    image = assemble(program, config, self_check=True, roll=roll)
     if "depth" in given:
         return image
     return replace(image, config=replace(config, depth=memory_size(len(image))))
 
 
-def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> Image:
+def _fit_checked(program: Program, ring: Ring, given: dict[str, Any]) -> CoreConfig:
+    """The core of a program with a self-check."""
+    config = CoreConfig.fit(program, ring, **({"guard": True} | given))
+    if "fifo" in given:
+        return config
+    return replace(config, fifo=fifo_size(config.threads * (len(program.results) + 1)))
+
+
+def _fit_rolled(program: Program, ring: Ring, self_check: bool, given: dict[str, Any]) -> Image:
+    """The shortest rolled image, with one level where a second one saves nothing, and with copies of weights only where
+    they make it shorter."""
+    images = []
+    for repeat in (given["repeat"],) if "repeat" in given else (1, 2):
+        sized = given | {"depth": MOST_WORDS, "repeat": repeat}
+        config = _fit_checked(program, ring, sized) if self_check else CoreConfig.fit(program, ring, **sized)
+        flat = assemble(program, config, self_check, roll=False)
+        room = {config.weights} if "weights" in given else {config.weights, max(config.weights, _copies(flat))}
+        for weights in sorted(room):
+            if weights <= MOST_WEIGHTS:
+                images.append(assemble(program, replace(config, weights=weights), self_check, roll=True))
+    image = min(images, key=len)
+    depth = given.get("depth", memory_size(len(image)))
+    if len(image) > depth:
+        raise InputError(f"{len(image)} program words, rolled, do not fit a memory of {depth}")
+    return replace(image, config=replace(image.config, depth=depth))
+
+
+def _copies(image: Image) -> int:
+    """The words of a weight memory that has a weight for each word of a flat image that takes one, and all others."""
+    fields = image.config.decode(image.words)
+    takes = np.isin(fields["op"], (Op.APPLY_W, *ATTENDS))
+    return memory_size(int(takes.sum()) + len(set(image.sources) - set(fields["k"][takes].tolist())))
+
+
+def assemble(program: Program, config: CoreConfig, self_check: bool = False, roll: bool | None = None) -> Image:
     """The image of ``program``. With ``self_check`` its inverse follows, ``check`` and the status word, so that every
-    run proves that no bit was lost; a program that restarts is undone and checked before each restart. Raises
-    :exc:`InputError` naming what does not fit."""
-    _expect_room(program, config, self_check)
+    run proves that no bit was lost; a program that restarts is undone and checked before each restart. With ``roll``
+    what repeats becomes loops, without it nothing does; None rolls a program that does not fit flat, where the core
+    repeats. Raises :exc:`InputError` naming what does not fit."""
+    if roll and not config.repeat:
+        raise InputError("the program shall be rolled, but the core does not repeat")
+    _expect_room(program, config, self_check, MOST_WORDS if config.repeat and roll is not False else config.depth)
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
+    if program.window:
+        raise InputError(f"cores have no window yet, but the program has one of {program.window} words")
+    if program.state and not config.state:
+        raise InputError(f"the program has the state {program.state[0].name}, but the core keeps none")
     writer = _Writer(program, config)
     columns = _code(program, config, self_check)
     code = list(zip(*(column.tolist() for column in columns.arrays()), strict=True))
@@ -218,22 +310,28 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False) -> 
     if self_check:
         writer.undo(code, range(begin, len(code)))
         writer.add(-1, Op.EMIT, dst=assigned_registers(columns)[0] if config.deep else 0, neg=1)
-    if len(writer.words) > config.depth:
-        raise InputError(f"{len(writer.words)} program words do not fit a memory of {config.depth}")
+    elements = writer.weights()
+    flat = Layout(np.array(writer.words, dtype=np.uint64), np.array(writer.numbers), tuple(range(len(elements))))
+    rolls = config.repeat and (roll or (roll is None and len(flat.words) > config.depth))
+    laid = roll_words(flat, config) if rolls else flat
+    if len(laid.words) > config.depth:
+        raise InputError(f"{len(laid.words)} program words do not fit a memory of {config.depth}")
     return Image(
         config=config,
-        words=np.array(writer.words, dtype=np.uint64),
-        weights=config.to_words(writer.weights()),
+        words=laid.words,
+        weights=config.to_words(elements[list(laid.sources)]),
         start=config.to_words(_start(program, config)),
         vector=max(1, len(program.inputs)),
         outputs=program.results,
-        instructions=np.array(writer.numbers, dtype=np.int64),
+        instructions=laid.numbers,
         program=program,
         self_check=self_check,
+        state=tuple(register for _, register in program.state),
+        sources=laid.sources,
     )
 
 
-def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None:
+def _expect_room(program: Program, config: CoreConfig, self_check: bool, depth: int) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
     words = program.words + program.emits
     weights = len(program.weights) + (config.assign and lacks_zero(program))
@@ -241,7 +339,7 @@ def _expect_room(program: Program, config: CoreConfig, self_check: bool) -> None
         (program.width, config.width, "registers do not fit the width"),
         (len(program.inputs), config.inputs, "inputs do not fit a memory of"),
         (weights, config.weights, "weights do not fit a memory of"),
-        (words, config.depth, "program words do not fit a memory of"),
+        (words, depth, "program words do not fit a memory of"),
         (config.threads * (len(program.results) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
         (program.emits if program.argmax else 0, config.argmax, "outputs do not fit an argmax of"),
     ):
@@ -383,7 +481,11 @@ def disassemble(words: Any, config: CoreConfig) -> list[str]:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     texts = []
     for word, bad, row in zip(np.asarray(words).tolist(), config.malformed(words).tolist(), rows, strict=True):
-        texts.append(f"malformed 0x{word:x}" if bad else _text(dict(zip(columns, row, strict=True)), config))
+        fields = dict(zip(columns, row, strict=True))
+        if bad:
+            texts.append(f"malformed 0x{word:x}")
+        else:
+            texts.append(_text(fields, config) if fields["op"] else loop_text(word, fields, config))
     return texts
 
 

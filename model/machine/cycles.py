@@ -1,12 +1,13 @@
 """The cycle model: what the core does in every cycle. Plain code, to be read as the specification of the timing.
 
 Cycles are counted from any one clock edge. ``T`` is the number of threads, ``l`` the number of program words. A batch
-that starts in cycle ``t0`` issues word ``p`` of thread ``t`` in cycle ``t0 + p·T + t``; see ``docs/isa.md``.
+that starts in cycle ``t0`` issues step ``p`` of thread ``t`` in cycle ``t0 + p·T + t``; see ``docs/isa.md``. A step is
+a word that is issued: without loops step ``p`` issues word ``p``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "Retirements",
     "Timetable",
     "batch_sizes",
+    "buffer_delay",
     "cycles_per_inference",
     "execute",
     "latency",
@@ -67,8 +69,13 @@ Cycles = NDArray[np.int64]
 
 def retire_delay(config: CoreConfig) -> int:
     """From issue to retirement: the fetch stages, then once round the ring; or through a pipeline to the register
-    memory."""
-    return config.pipeline if config.deep else FETCH + config.threads - 1
+    memory. Indices that loops move take a cycle more."""
+    return (config.pipeline if config.deep else FETCH + config.threads - 1) + bool(config.repeat)
+
+
+def buffer_delay(config: CoreConfig) -> int:
+    """From the last issue of a batch to the first cycle in which its input buffer takes words again."""
+    return BUFFER_DELAY + bool(config.repeat)
 
 
 def fifo_delay(config: CoreConfig) -> int:
@@ -88,7 +95,7 @@ def start_cycle(image: Image, accepted: int, before: int | None = None, taken: i
     for the port ``load`` starts later: :class:`Loading`.)"""
     start = accepted + ACCEPT_TO_START
     if before is not None:
-        start = max(start, before + len(image) * image.config.threads)
+        start = max(start, before + image.steps * image.config.threads)
     if taken is not None:
         start = max(start, taken + TAKEN_TO_START)
     return start
@@ -100,13 +107,16 @@ def batch_sizes(vectors: int, threads: int) -> list[int]:
 
 
 class Execution(NamedTuple):
-    """What every word computes for every vector: arrays of shape ``(words, vectors)``. ``values`` are hardware words,
+    """What every step computes for every vector: arrays of shape ``(steps, vectors)``. ``values`` are hardware words,
     ``faults`` tells where the word is malformed or a check fails. ``sent`` are the words that go to the result FIFO,
-    where one does: the values, but for an argmax the number of the largest."""
+    where one does: the values, but for an argmax the number of the largest. ``left`` are the registers in the end, of
+    shape ``(width, vectors)``; ``tainted`` are the vectors whose stream met a fault before their run."""
 
     values: Words
     faults: NDArray[np.bool_]
     sent: Words
+    left: Words
+    tainted: NDArray[np.bool_]
 
 
 def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
@@ -127,12 +137,14 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])
 
     registers = np.broadcast_to(start if begin is None else packed_words(config, begin), (config.width, count)).copy()
+    restarted = [register for register in range(config.width) if register not in image.state]
     s = np.broadcast_to(zero, (count,))
-    values = np.broadcast_to(zero, (len(image), count)).copy()
-    malformed = config.malformed(image.words)
+    values = np.broadcast_to(zero, (image.steps, count)).copy()
+    malformed = config.malformed(image.issued)
     faults = np.repeat(malformed[:, None], count, axis=1)
-    fields = config.decode(image.words)
-    relu = fields.pop("relu", np.zeros(len(image), dtype=np.int64)).tolist()
+    fields = config.decode(image.issued)
+    relu = fields.pop("relu", np.zeros(image.steps, dtype=np.int64)).tolist()
+    fields.pop("rest", None)
     columns = [column.tolist() for column in fields.values()]
     for p, (op, neg, flag, dst, src, u, k) in enumerate(zip(*columns, strict=True)):
         if malformed[p]:
@@ -156,7 +168,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
             if not config.argmax or src & 3 != Sending.ZERO:
                 values[p] = registers[dst]
             if flag:
-                registers[...] = start
+                registers[restarted] = np.broadcast_to(start, registers.shape)[restarted]
         elif op == Op.CHECK and config.deep:
             values[p] = registers[dst]
             expected = np.uint64(config.one if flag else 0)
@@ -164,13 +176,31 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
         elif op == Op.CHECK:
             faults[p] = (hardware_words(config, registers) != image.start[:, None]).any(axis=0)
     words = hardware_words(config, values)
-    return Execution(words, faults, _decided(image, words) if config.argmax else words)
+    sent = _decided(image, words) if config.argmax else words
+    return Execution(words, faults, sent, hardware_words(config, registers), np.zeros(count, dtype=np.bool_))
+
+
+def execute_streams(image: Image, vectors: Words, sizes: Sequence[int], fresh: Sequence[bool]) -> Execution:
+    """The same for streams: batch after batch of ``sizes`` vectors, of which thread ``t`` runs the next sample of
+    stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew."""
+    threads, kept = image.config.threads, list(image.state)
+    start = np.repeat(image.start[:, None], threads, axis=1)
+    parts, first = [], 0
+    for size, anew in zip(sizes, fresh, strict=True):
+        if anew:
+            state, tainted = start.copy(), np.zeros(threads, dtype=np.bool_)
+        part = execute(image, vectors[first : first + size], state[:, :size])
+        parts.append(part._replace(tainted=tainted[:size].copy()))
+        state[kept, :size] = part.left[kept]
+        tainted[:size] |= part.faults.any(axis=0)
+        first += size
+    return Execution(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
 
 
 def _decided(image: Image, values: Words) -> Words:
     """The words that are sent, when those that a run compares are numbered and the number of the largest is sent."""
     config, out = image.config, values.copy()
-    fields = config.decode(image.words)
+    fields = config.decode(image.issued)
     numbers = (values << np.uint64(64 - config.bits)).view(np.int64)  # the order of signed words
     sending = np.where(fields["op"] == Op.EMIT, fields["src"] & 3, Sending.SEND)
     compared = np.flatnonzero(sending != Sending.SEND)
@@ -217,15 +247,15 @@ def retirements(image: Image, execution: Execution, starts: Sequence[int], sizes
     """All retirements of batches of ``sizes`` vectors whose first words are issued in the cycles ``starts``."""
     config = image.config
     thread, vector, begin = _threads(starts, sizes)
-    pc = np.arange(len(image))
-    cycle = (begin + thread)[None, :] + pc[:, None] * config.threads + retire_delay(config)
+    cycle = (begin + thread)[None, :] + np.arange(image.steps)[:, None] * config.threads + retire_delay(config)
     order = np.argsort(cycle, axis=None, kind="stable")
     p, v = np.unravel_index(order, cycle.shape)
-    fields = config.decode(image.words)
+    fields = config.decode(image.issued)
     attends = np.isin(fields["op"], ATTENDS) & config.attention & (not config.deep)
     dst = np.where(attends, config.width, fields["dst"])
     return Retirements(
-        cycle[p, v], vector[v], thread[v], p, fields["op"][p], dst[p], execution.values[p, v], execution.faults[p, v]
+        *(cycle[p, v], vector[v], thread[v], image.addresses[p], fields["op"][p], dst[p]),
+        *(execution.values[p, v], execution.faults[p, v]),
     )
 
 
@@ -244,16 +274,16 @@ def results(image: Image, execution: Execution, starts: Sequence[int], sizes: Se
     """All result words: of each batch, for each emit in order, one a thread."""
     config = image.config
     thread, vector, begin = _threads(starts, sizes)
-    fields = config.decode(image.words)
-    emits = image.emit_addresses
-    stained = np.logical_or.accumulate(execution.faults, axis=0)
+    fields = config.decode(image.issued)
+    emits = image.emit_steps
+    stained = np.logical_or.accumulate(execution.faults, axis=0) | execution.tainted
     final = np.zeros(len(thread), dtype=bool)
     final[np.cumsum(np.asarray(sizes, dtype=np.int64)) - 1] = True
     cycle = (begin + thread)[None, :] + emits[:, None] * config.threads + retire_delay(config)
     e, v = np.unravel_index(np.argsort(cycle, axis=None, kind="stable"), cycle.shape)
     p = emits[e]
     last = (fields["neg"][p] == 1) & final[v]
-    return Results(cycle[e, v], vector[v], p, execution.sent[p, v], last, stained[p, v])
+    return Results(cycle[e, v], vector[v], image.addresses[p], execution.sent[p, v], last, stained[p, v])
 
 
 def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycles, Cycles]:
@@ -266,7 +296,8 @@ def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycle
 
 class Timetable(NamedTuple):
     """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result; those
-    in which ``busy`` changes, first to high; ``loaded`` of each word at the load port."""
+    in which ``busy`` changes, first to high; ``loaded`` of each word at the load port. ``fresh`` tells of each batch of
+    a core with state whether streams begin anew with it."""
 
     accepted: Cycles
     starts: Cycles
@@ -274,6 +305,7 @@ class Timetable(NamedTuple):
     taken: Cycles
     busy: Cycles
     loaded: Cycles
+    fresh: NDArray[np.bool_]
 
 
 class Loading:
@@ -285,16 +317,17 @@ class Loading:
         self.begin = begin
         self.loaded: list[int] = []
 
-    def delay(self, start: int, idle: int) -> int:
+    def delay(self, start: int, idle: int, aligned: Callable[[int], int]) -> int:
         """When a batch starts that could start in cycle ``start`` if nothing was offered. What began before keeps
-        ``busy`` high until cycle ``idle``."""
+        ``busy`` high until cycle ``idle``. ``aligned`` is the first cycle, not before a given one, in which a batch may
+        start with what was loaded so far."""
         while len(self.loaded) < len(self.pauses):
             offered = (self.loaded[-1] + 1 if self.loaded else self.begin) + self.pauses[len(self.loaded)]
-            if offered >= start:
+            if offered >= aligned(start):
                 break
             self.loaded.append(max(offered, idle))
             start = max(start, self.loaded[-1] + LOADED_TO_START)
-        return start
+        return aligned(start)
 
 
 def _busy_changes(starts: Sequence[int], idle: Sequence[int]) -> list[int]:
@@ -321,8 +354,11 @@ class Ports:
         self.gaps = waits.gaps
         self.stalls = waits.stalls
         self.begin = begin
-        self.turns = len(image) * image.config.threads
+        self.turns = image.steps * image.config.threads
         self.loading = Loading(waits.pauses, begin)
+        self.renews = waits.renews
+        self.fresh: list[bool] = []
+        self.ran = 0
         self.accepted: list[int] = []
         self.starts: list[int] = []
         self.idle: list[int] = []
@@ -332,7 +368,9 @@ class Ports:
 
     def accept(self, size: int) -> int:
         """Take the input words of the next batch, of ``size`` vectors; returns the cycle of the last."""
-        free = self.begin if len(self.starts) < 2 else self.starts[-2] + self.turns - 1 + BUFFER_DELAY
+        free = (
+            self.begin if len(self.starts) < 2 else self.starts[-2] + self.turns - 1 + buffer_delay(self.image.config)
+        )
         for _ in range(size * self.image.vector):
             offered = self.accepted[-1] + 1 if self.accepted else self.begin
             offered += self.gaps[len(self.accepted)] if self.gaps is not None else 0
@@ -343,8 +381,25 @@ class Ports:
         """When a batch starts that could start in cycle ``start`` if nothing was offered at the load port, and whether
         words were loaded before it and after the start of the batch before."""
         written = len(self.loading.loaded)
-        start = self.loading.delay(start, self.idle[-1] if self.idle else self.begin)
+        start = self.loading.delay(start, self.idle[-1] if self.idle else self.begin, self._aligned)
         return start, len(self.loading.loaded) > written
+
+    def is_fresh(self) -> bool:
+        """Whether streams begin anew with the next batch: none began since reset, or more than weights were loaded
+        since."""
+        return not self.starts or any(self.renews[self.ran : len(self.loading.loaded)])
+
+    def begin_batch(self, start: int) -> None:
+        """A batch issues its first instruction in cycle ``start``."""
+        self.fresh.append(self.is_fresh())
+        self.ran = len(self.loading.loaded)
+        self.starts.append(start)
+
+    def _aligned(self, start: int) -> int:
+        """The first cycle, not before ``start``, in which a batch may start: streams go on in their turns."""
+        if start == NEVER or not self.image.config.state or self.is_fresh():
+            return start
+        return start + (self.starts[-1] - start) % self.image.config.threads
 
     def send(self, shown: int) -> None:
         """Send a result that can be at ``o`` in cycle ``shown``, and not before the result before it was taken."""
@@ -354,18 +409,21 @@ class Ports:
     def timetable(self) -> Timetable:
         """All that happened, when what is left for the load port is loaded, too."""
         self.load(NEVER)
-        columns = (
-            *(self.accepted, self.starts, self.valid, self.taken),
-            *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+        accepted, starts, valid, taken, busy, loaded = (
+            np.array(column, dtype=np.int64)
+            for column in (
+                *(self.accepted, self.starts, self.valid, self.taken),
+                *(_busy_changes(self.starts, self.idle), self.loading.loaded),
+            )
         )
-        return Timetable(*(np.array(column, dtype=np.int64) for column in columns))
+        return Timetable(accepted, starts, valid, taken, busy, loaded, np.array(self.fresh, dtype=np.bool_))
 
 
 def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin: int = 0) -> Timetable:
     """When everything happens in a core, from the first cycle ``begin`` after reset, with batches of ``sizes``
     vectors."""
     config = image.config
-    emits = image.emit_addresses.tolist()
+    emits = image.emit_steps.tolist()
     ports = Ports(image, waits, begin)
     for batch, size in enumerate(sizes):
         accepted = ports.accept(size)
@@ -375,7 +433,7 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
         if loaded and ports.ends:
             # Results of the program before may fill the FIFO in another measure.
             start, _ = ports.load(max(start, ports.ends[-1] + TAKEN_TO_START))
-        ports.starts.append(start)
+        ports.begin_batch(start)
         ports.idle.append(start + ports.turns + retire_delay(config))
         for p in emits:
             for thread in range(size):
@@ -396,7 +454,8 @@ class Prediction(NamedTuple):
 
 def predict(image: Image, vectors: Words, when: Timetable, sizes: Sequence[int]) -> Prediction:
     """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``."""
-    execution = execute(image, vectors)
+    streams = image.config.state
+    execution = execute_streams(image, vectors, sizes, when.fresh.tolist()) if streams else execute(image, vectors)
     starts = when.starts.tolist()
     found = results(image, execution, starts, sizes)
     return Prediction(when, [retirements(image, execution, starts, sizes)], found.data, found.last, found.fault)

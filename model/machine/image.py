@@ -31,12 +31,14 @@ class Waits(NamedTuple):
 
     ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
     the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word ``n`` is offered at
-    the load port. Without them, source and sink never wait, and the load port is idle.
+    the load port; ``renews[n]`` says that it is no weight, so that streams begin anew. Without them, source and sink
+    never wait, and the load port is idle.
     """
 
     gaps: Sequence[int] | None = None
     stalls: Sequence[int] | None = None
     pauses: Sequence[int] = ()
+    renews: Sequence[bool] = ()
 
 
 NO_WAITS = Waits()
@@ -63,7 +65,8 @@ class Hardware(Protocol):
 class MachineImage(Protocol):
     """What a core or an engine holds to run a program.
 
-    Its length is the number of program words of the longest lane; ``lanes`` are the images of all cores (a core has one
+    Its length is the number of program words of the longest lane, ``steps`` the number of words that a run issues;
+    ``lanes`` are the images of all cores (a core has one
     lane: itself), ``config`` is the size of each, ``hardware`` that of the whole. ``vector`` is the number of words of
     an input vector, ``batch`` the number of vectors that run together, ``emits`` the number of result words of a run,
     ``batches`` the number of batches whose results fit the result FIFO together. ``outputs`` names the results of a
@@ -71,6 +74,9 @@ class MachineImage(Protocol):
     """
 
     def __len__(self) -> int: ...
+
+    @property
+    def steps(self) -> int: ...
 
     @property
     def program(self) -> Program: ...

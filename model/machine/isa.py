@@ -40,8 +40,14 @@ Words = NDArray[np.uint64]
 MOST_BATCHES = 7
 #: The most words of a program.
 MOST_WORDS = 1 << 20
+#: The most weights.
+MOST_WEIGHTS = 1 << 16
 #: The best word of a thread is read, compared and written before the thread sends its next one.
 LEAST_ARGMAX_THREADS = 4
+#: A loop takes effect between two words of a thread, which are read from memory meanwhile.
+LEAST_REPEAT_THREADS = 4
+#: What a word that repeats holds besides its operation: end of the body, rounds, level (:mod:`.repeat`).
+REPEAT_BITS = 18
 #: The most registers in flip-flops.
 MOST_FLIPFLOPS = 16
 #: The register that reads as one in a core with registers in memory. As a destination it stands for the accumulator.
@@ -51,7 +57,8 @@ DEEP_THREADS, PIPELINE = 8, 7
 
 
 class Op(IntEnum):
-    """Operations. Zero means nothing, so that empty memory raises ``fault``."""
+    """Operations. Zero means nothing, so that empty memory raises ``fault``; with the repeat unit ``neg`` marks a step
+    and ``flag`` a repeat (:mod:`.repeat`)."""
 
     NONE = 0
     #: ``R[dst] <- R[dst] ± x[u]·R[src]``; with ``flag``, and the unit for it, ``R[dst] <- ± x[u]·R[src]``
@@ -112,6 +119,8 @@ class Setting(IntEnum):
     LAST_INPUT = 1
     #: batches whose results fit the result FIFO
     BATCHES = 2
+    #: a bit for each register that keeps its content from one run of a thread to the next; only in a core with state
+    STATE = 3
 
 
 def index_bits(count: int) -> int:
@@ -137,10 +146,15 @@ class CoreConfig:
     attention unit), ``relu`` of what is assigned, and ``argmax``, the number of outputs of which the largest can be
     found (0: none).
 
+    ``state``: registers may keep their contents from one run of a thread to the next, which makes a thread a stream.
+
     ``registers`` are ``flipflops``, or in a ``memory``, where there are up to 1,024 of them: register 1 then reads as
     one and is never written, the others hold nothing until they are assigned. Such a core always assigns and, with
     attention, has sums of registers. Its instructions retire ``pipeline`` cycles after they are issued, and it has at
     least ``pipeline - 1`` threads; with flip-flops ``pipeline`` means nothing.
+
+    ``repeat`` are the levels of loops that the core runs: 0, none; 1, loops that move ``u`` and ``k``; 2, loops in
+    loops that move ``dst`` and ``src``, too.
     """
 
     ring: Ring
@@ -160,6 +174,8 @@ class CoreConfig:
     argmax: int = 0
     registers: str = "flipflops"
     pipeline: int = PIPELINE
+    state: bool = False
+    repeat: int = 0
 
     def __post_init__(self) -> None:
         ring = self.ring
@@ -178,10 +194,11 @@ class CoreConfig:
             ("number of threads", self.threads, self.pipeline - 1 if self.deep else 1, 16),
             ("program depth", self.depth, 2, MOST_WORDS),
             ("number of inputs", self.inputs, 1, 1 << 16),
-            ("number of weights", self.weights, 1, 1 << 16),
+            ("number of weights", self.weights, 1, MOST_WEIGHTS),
             ("depth of the result FIFO", self.fifo, 2, 1 << 16),
             ("number of slices", self.slices, 1, 64),
             ("number of outputs of argmax", self.argmax, 0, 1 << 16),
+            ("number of levels that repeat", self.repeat, 0, 2),
         ):
             if not isinstance(given, int) or not least <= given <= most:
                 raise InputError(f"the {what} must be {least} to {most}, not {given!r}")
@@ -194,7 +211,9 @@ class CoreConfig:
             (self.relu, not self.assign, "relu needs the unit that assigns"),
             (self.relu or self.argmax, not ring.signed, f"relu and argmax need a ring with signs, not {ring.name}"),
             (self.argmax, self.threads < LEAST_ARGMAX_THREADS, f"argmax needs {LEAST_ARGMAX_THREADS} threads or more"),
+            (self.repeat, self.threads < LEAST_REPEAT_THREADS, f"repeat needs {LEAST_REPEAT_THREADS} threads or more"),
             (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
+            (self.state, self.deep, "state needs registers in flip-flops"),
             (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
             (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
         ):
@@ -243,16 +262,26 @@ class CoreConfig:
     @property
     def fields(self) -> dict[str, int]:
         """The program word: bits of each field, least significant first."""
-        return {
-            "op": 3,
-            "neg": 1,
-            "flag": 1,
-            **({"relu": 1} if self.relu else {}),
+        indices = {
             "dst": index_bits(self.width + (self.sums and not self.deep)),
             "src": index_bits(self.width),
             "u": index_bits(self.inputs),
             "k": index_bits(self.weights),
         }
+        rest = REPEAT_BITS - sum(indices.values()) if self.repeat else 0
+        return {
+            "op": 3,
+            "neg": 1,
+            "flag": 1,
+            **({"relu": 1} if self.relu else {}),
+            **indices,
+            **({"rest": rest} if rest > 0 else {}),
+        }
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The fields of a program word that loops move."""
+        return ((), ("u", "k"), ("dst", "src", "u", "k"))[self.repeat]
 
     @property
     def word_bits(self) -> int:
@@ -266,7 +295,8 @@ class CoreConfig:
     @property
     def load_bits(self) -> int:
         """Bits of a word at the load port: the widest thing it carries."""
-        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3)
+        mask = self.width if self.state else 0
+        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3, mask)
 
     @property
     def one(self) -> int:
@@ -303,7 +333,8 @@ class CoreConfig:
         f = self.decode(words)
         op = f["op"]
         apply, attend = np.isin(op, APPLIES), np.isin(op, ATTENDS)
-        known = op != Op.NONE
+        loop = (f["neg"] ^ f["flag"] if self.repeat == 1 else f["neg"] | f["flag"]) & bool(self.repeat)
+        known = (op != Op.NONE) | (loop == 1)
         known &= (op != Op.CHECK) | self.check
         known &= (~attend & (op != Op.APPLY_S)) | self.attention
         onto_sum = np.isin(op, SUMS) & (f["dst"] == self.accumulator) & self.sums
@@ -374,12 +405,15 @@ class CoreConfig:
             "argmax": memory_size(program.emits) if program.argmax else 0,
             "registers": "memory" if deep else "flipflops",
             "threads": threads,
+            "state": bool(program.state),
         }
         return cls(ring=ring, **(parameters | given))
 
 
 def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bool:
-    """Whether the registers of ``program`` go into memory if nobody says where."""
+    """Whether the registers of ``program`` go into memory if nobody says where; state is kept in flip-flops alone."""
+    if program.state:
+        return False
     if program.width > MOST_FLIPFLOPS:
         return True
     enough = given.get("threads", DEEP_THREADS) >= given.get("pipeline", PIPELINE) - 1

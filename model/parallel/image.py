@@ -45,6 +45,9 @@ class ImageOptions:
     argmax: int | None = None
     registers: str | None = None
     pipeline: int | None = None
+    state: bool | None = None
+    repeat: int | None = None
+    roll: bool | None = None
 
     @classmethod
     def of_core(cls, config: CoreConfig) -> ImageOptions:
@@ -54,7 +57,7 @@ class ImageOptions:
     @property
     def core(self) -> dict[str, Any]:
         """The parameters of the core that are given."""
-        others = ("lanes", "self_check")
+        others = ("lanes", "self_check", "roll")
         return {name: value for name, value in asdict(self).items() if value is not None and name not in others}
 
 
@@ -63,7 +66,9 @@ def build_image(program: Program, ring: Ring, options: ImageOptions) -> MachineI
     :exc:`InputError` naming what does not fit."""
     self_check = program.self_check if options.self_check is None else options.self_check
     if options.lanes == 1:
-        return fit_image(program, ring, self_check=self_check, **options.core)
+        return fit_image(program, ring, self_check=self_check, roll=options.roll, **options.core)
     if self_check:
         raise InputError("lanes have no self-check: their registers do not begin with the start vector")
+    if options.roll:
+        raise InputError("lanes do not repeat: their programs stay flat")
     return assemble_lanes(program, EngineConfig.fit(program, ring, options.lanes, **options.core))

@@ -62,7 +62,7 @@ def timetable(image: EngineImage, sizes: Sequence[int], waits: Waits = NO_WAITS)
     """When everything happens in an engine, from cycle 0 after reset, with batches of ``sizes`` vectors. An engine is
     busy until all lanes were read and what they sent is through the combiner."""
     config = image.config
-    emits = [lane.emit_addresses.tolist() for lane in image.lanes]
+    emits = [lane.emit_steps.tolist() for lane in image.lanes]
     ports = Ports(image, waits)
     #: For each lane and batch, when the combiner read its last word.
     read: list[list[int]] = [[] for _ in image.lanes]
@@ -144,7 +144,7 @@ def _combine(image: EngineImage, runs: Sequence[Execution]) -> tuple[Words, Mark
         met = np.logical_or.accumulate(execution.faults, axis=0)
         vector = packed_words(config, np.array(state)) if number else None
         state = []
-        for column, p in enumerate(lane.emit_addresses):
+        for column, p in enumerate(lane.emit_steps):
             words = execution.values[p].reshape(-1, spread).T
             value = words[0]
             if vector is not None and column < image.combined[number]:

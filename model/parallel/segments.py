@@ -142,6 +142,10 @@ class EngineImage:
         return max(map(len, self.lanes))
 
     @property
+    def steps(self) -> int:
+        return max(lane.steps for lane in self.lanes)
+
+    @property
     def config(self) -> CoreConfig:
         return self.hardware.core
 

@@ -26,6 +26,7 @@ from skinny.model.rings import Number, Ring, exact_number, parse_ring
 from .columns import Columns, Mode
 from .forms import Accumulator, Form, Input, Linear, Weight, attention_steps, renumbered
 from .promises import Break, linear_break, reversible_break, starting_assigns
+from .streams import State, check_state, check_window, window_samples
 
 __all__ = ["CONTRACTS", "MOST_WIDTH", "Columns", "Mode", "Output", "Program"]
 
@@ -74,6 +75,9 @@ class Program:
 
     ``argmax``, if it is not empty, is the name of the only result: the number of the output that is the largest, the
     first of equals; a single output gives 1 if it is above zero, else 0. Rings with signs only.
+
+    ``state`` are the registers that keep their content from one sample of a stream to the next, ``window`` is the
+    number of words of a sliding window, of which ``hop`` arrive each sample (:mod:`.streams`); zero means none.
     """
 
     width: int
@@ -83,7 +87,7 @@ class Program:
     code: Columns
     outputs: tuple[Output, ...]
     contract: str = "clean"
-    start: tuple[int, ...] = ()
+    start: tuple[int | Fraction, ...] = ()
     derived: tuple[bool, ...] = ()
     title: str = field(default="", compare=False)
     self_check: bool = False
@@ -92,6 +96,9 @@ class Program:
     ring: str = ""
     named: tuple[NamedWeight, ...] = ()
     argmax: str = ""
+    state: tuple[State, ...] = ()
+    window: int = 0
+    hop: int = 0
 
     def __post_init__(self) -> None:
         if not self.start:
@@ -143,6 +150,10 @@ class Program:
                 raise InputError(f"the name {Counter(names).most_common(1)[0][0]!r} is used twice")
         self._validate_units()
         self._validate_named()
+        check_state(self.state, self.width, (*self.inputs, *(weight.name for weight in self.named)))
+        check_window(self.inputs, self.window, self.hop)
+        if self.streaming and self.self_check:
+            raise InputError("a self-check undoes every run, but a stream program keeps what its runs leave behind")
         if self.argmax and len({output.scale for output in self.outputs}) > 1:
             raise InputError("argmax compares words: all outputs must have one scale")
 
@@ -260,6 +271,23 @@ class Program:
         last = self.outputs[-1]
         return any(output.restart and (output is not last or output.at < len(self)) for output in self.outputs)
 
+    @property
+    def streaming(self) -> bool:
+        """Whether a run is a sample of a stream, because the program has state or a window."""
+        return bool(self.state) or self.window > 0
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The names of the words of an input vector, in the order in which they arrive: those of a sample of a stream
+        with a window, else the inputs."""
+        return window_samples(self.inputs, self.hop) if self.window else self.inputs
+
+    def expect_no_stream(self, who: str) -> None:
+        """Raise :exc:`InputError` for a stream program; ``who`` needs one whose runs know nothing of each other."""
+        if self.streaming:
+            what = f"the state {self.state[0].name}" if self.state else f"a window of {self.window} words"
+            raise InputError(f"{who} a program that keeps nothing between runs, but this one has {what}")
+
     @cached_property
     def summing(self) -> tuple[int, ...]:
         """The numbers of the forms that read registers."""
@@ -336,6 +364,7 @@ class Program:
     def inverse(self) -> Program:
         """The program that undoes this one, bit for bit in every ring: its instructions in reverse order, with the
         other sign. It goes back to where the assigns end that the program begins with."""
+        self.expect_no_stream("an inverse needs")
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no inverse; take its parts")
         self.expect_reversible("an inverse needs")
@@ -347,6 +376,7 @@ class Program:
         """The backward pass: the instructions in reverse order, with ``dst`` and ``src`` swapped. It carries column
         vectors: started from the unit vector of the output register, it ends with the derivative of the output by each
         start register."""
+        self.expect_no_stream("a transpose needs")
         if self.has_restart:
             raise InputError("a program that restarts between outputs has no transpose; take its parts")
         self.expect_pure("a transpose needs")
@@ -397,6 +427,7 @@ class Program:
 
         A cut never parts neighbouring instructions that use one linear form: it would have to be built twice.
         """
+        self.expect_no_stream("segments need")
         self.expect_linear("segments need")
         if not count >= 1:
             raise InputError(f"the number of segments must be at least 1, not {count}")
@@ -475,6 +506,8 @@ class Program:
         it is the same in all."""
         if not programs:
             raise InputError("there is nothing to concatenate")
+        for program in programs:
+            program.expect_no_stream("to concatenate needs")
         width = programs[0].width
         if any(program.width != width for program in programs):
             raise InputError("programs of different widths cannot be concatenated")

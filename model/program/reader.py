@@ -19,6 +19,7 @@ from skinny.model.rings import parse_ring
 
 from .forms import Form, Input, Linear, Weight
 from .program import CONTRACTS, MOST_WIDTH, Columns, Mode, Output, Program
+from .streams import State
 
 __all__ = ["INTEGER", "NAME", "NUMBER", "REGISTER", "VERSION", "Reader", "shortened"]
 
@@ -29,13 +30,17 @@ NUMBER = re.compile(f"[+-]?{DIGITS}(/{DIGITS})?")
 INTEGER = re.compile(f"[+-]?{DIGITS}")
 DECLARATION = re.compile(r"([wf])\[([0-9]{1,9})\]\s*=\s*(.*)")
 INSTRUCTION = re.compile(r"R([0-9]{1,9})\s*([+-]?)=\s*(.*)")
-PRODUCT = re.compile(r"([^\s()-]+?)\s*\*\s*R([0-9]{1,9})")
+PRODUCT = re.compile(r"([^\s()-]+?(?:\[t-[0-9]{1,9}\])?)\s*\*\s*R([0-9]{1,9})")
 #: What an assign writes: with or without relu, with or without a minus sign.
-ASSIGNED = re.compile(r"(relu\s*\()?\s*(-?)\s*([^()-]*?)\s*(\))?")
+ASSIGNED = re.compile(r"(relu\s*\()?\s*(-?)\s*((?:[^()-]|\[t-)*?)\s*(\))?")
 REGISTER = re.compile("R([0-9]{1,9})")
 EMIT = re.compile(
     r"(\S+)\s*=\s*R([0-9]{1,9})(\s+restart)?(?:\s+scale\s+(\S+))?(?:\s+approximation\s+(\S+)(\s+sampled)?)?"
 )
+#: An input of a window: a name, or one of an earlier sample.
+LAGGED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\[t-[1-9][0-9]{0,8}\])?")
+STATE = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*=\s*R([0-9]{1,9})")
+WINDOW = re.compile(r"([0-9]{1,9})\s+hop\s+([0-9]{1,9})")
 NAMED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*=\s*(\S+)\s+in\s+(\S.*)")
 #: Characters that are split into lines at once.
 BLOCK = 1 << 20
@@ -56,7 +61,9 @@ class Reader:
         self.contract = ""
         self.self_check = False
         self.ring = ""
-        self.start: tuple[int, ...] = ()
+        self.start: tuple[int | Fraction, ...] = ()
+        self.state: list[State] = []
+        self.window = self.hop = 0
         self.inputs: dict[str, int] | None = None
         self.scales: dict[int, int] = {}
         self.box: dict[int, tuple[Fraction, Fraction]] = {}
@@ -135,6 +142,9 @@ class Reader:
                 ring=self.ring,
                 named=tuple(weight._replace(words=tuple(self.words[name])) for name, weight in self.named.items()),
                 argmax=self.argmax,
+                state=tuple(self.state),
+                window=self.window,
+                hop=self.hop,
             )
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from None
@@ -170,6 +180,8 @@ class Reader:
             "self-check": self.read_self_check,
             "ring": self.read_ring,
             "start": self.read_start,
+            "state": self.read_state,
+            "window": self.read_window,
             "inputs": self.read_inputs,
             "scale": self.read_scale,
             "box": self.read_box,
@@ -222,18 +234,31 @@ class Reader:
     def read_start(self, rest: str) -> None:
         self.once(self.start, "start")
         words = rest.split()
-        for word in words:
-            if not INTEGER.fullmatch(word):
-                self.fail(f"a start value must be an integer, not {shortened(word)}")
         if len(words) != self.need_width():
             self.fail(f"the start vector must have {self.width} entries, not {len(words)}")
-        self.start = tuple(map(int, words))
+        values = (self.number(word, "a start value") for word in words)
+        self.start = tuple(int(value) if value.denominator == 1 else value for value in values)
+
+    def read_state(self, rest: str) -> None:
+        match = STATE.fullmatch(rest)
+        if not match:
+            self.fail(f"expected 'state NAME = R0', found {shortened('state ' + rest)}")
+        self.state.append(State(match[1], int(match[2])))
+
+    def read_window(self, rest: str) -> None:
+        self.once(self.window, "window")
+        match = WINDOW.fullmatch(rest)
+        if not match or not int(match[1]):
+            self.fail(f"expected 'window WORDS hop WORDS', found {shortened('window ' + rest)}")
+        if self.inputs is not None:
+            self.fail("'window' must come before 'inputs'")
+        self.window, self.hop = int(match[1]), int(match[2])
 
     def read_inputs(self, rest: str) -> None:
         self.once(self.inputs is not None, "inputs")
         self.inputs = {}
         for word in rest.split():
-            if not NAME.fullmatch(word):
+            if not (LAGGED if self.window else NAME).fullmatch(word):
                 self.fail(f"an input must be a name, not {shortened(word)}")
             if word in self.inputs:
                 self.fail(f"the input {shortened(word)} is given twice")

@@ -28,7 +28,8 @@ from skinny.model.named_weight import NamedWeight
 
 from .forms import Form, Input, Linear, Weight
 from .program import Columns, Output, Program
-from .reader import INTEGER, NUMBER, shortened
+from .reader import NUMBER, shortened
+from .streams import State
 from .text import check_names, dumps, loads, number_text
 
 __all__ = ["ending", "load", "save"]
@@ -66,6 +67,9 @@ HEADER: dict[str, Any] = {
     "output_units": [],
     "named": [],
     "argmax": "",
+    "state": [],
+    "window": 0,
+    "hop": 0,
 }
 #: Bytes of memory for each entry of a column; an instruction stays as it is, other entries become objects.
 CODE = ("dst", "src", "sign", "form", "mode")
@@ -124,6 +128,9 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         ],
         "named": [_named_fields(weight) for weight in program.named],
         "argmax": program.argmax,
+        "state": program.state,
+        "window": program.window,
+        "hop": program.hop,
         "box": program.box and [[number_text(value, "a box") for value in side] for side in program.box],
     }
     texts = {
@@ -250,8 +257,11 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         named = tuple(_named_weight(*entry) for entry in fields["named"])
         if box is not None:
             box = tuple((_number(low), _number(high)) for low, high in box)
-        typed &= all(INTEGER.fullmatch(value) for value in start)
-        start = tuple(map(int, start))
+        start = tuple(int(value) if value.denominator == 1 else value for value in map(_number, start))
+        state = tuple(State(name, register) for name, register in fields["state"])
+        typed &= all(type(name) is str and type(register) is int for name, register in state)
+        window, hop = fields["window"], fields["hop"]
+        typed &= type(window) is int and type(hop) is int
     except (ValueError, TypeError, KeyError, RecursionError):
         typed = False
     if not typed:
@@ -277,6 +287,9 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         ring=ring,
         named=named,
         argmax=argmax,
+        state=state,
+        window=window,
+        hop=hop,
     )
     check_names(program)
     return program

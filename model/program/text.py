@@ -9,6 +9,7 @@ Each line is a statement::
     self-check
     ring fixed:16.11
     start 0 1 0
+    state s = R2
     inputs a b
     scale a = 12
     box a = 0:4095
@@ -37,6 +38,8 @@ instruction. ``ring`` and ``box`` are those that the program was compiled for. `
 enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is the result (docs/units.md).
 ``approximation`` bounds how far the program is from its formula; ``sampled`` says that it was seen, not proven.
 ``named`` is a weight that can be set within its range without compiling again; the weights that come from it say so.
+``state`` names a register that keeps its content from one sample of a stream to the next. A line ``window 8 hop 2``
+before ``inputs b a b[t-1] a[t-1] …`` says that the inputs are the newest words of a window (:mod:`.streams`).
 ``argmax`` is followed by the name of the only result of the program: the number of the output that is the largest.
 
 ``+=`` and ``-=`` add to a register, ``=`` assigns one. In a form, ``w[2]*R0`` and ``b*R1`` are terms with a register.
@@ -77,6 +80,8 @@ def dumps(program: Program) -> str:
     lines += ["self-check"] * program.self_check
     lines += [f"ring {program.ring}"] * bool(program.ring)
     lines.append(f"start {' '.join(map(str, program.start))}")
+    lines += [f"state {name} = R{register}" for name, register in program.state]
+    lines += [f"window {program.window} hop {program.hop}"] * bool(program.window)
     if program.inputs:
         lines.append(f"inputs {' '.join(program.inputs)}")
     lines += _unit_lines(program)
@@ -169,7 +174,8 @@ def check_names(program: Program) -> None:
     """Refuse a name that could not be read back."""
     named = (weight.name for weight in program.named)
     results = (*(output.name for output in program.outputs), *([program.argmax] if program.argmax else ()))
-    for given in (*program.inputs, *named, *results):
+    states = (state.name for state in program.state)
+    for given in (*program.samples, *states, *named, *results):
         if not NAME.fullmatch(given):
             raise InputError(f"{given!r} is not a name (letters, digits and _, not beginning with a digit)")
     for given in program.inputs if program.summing else ():

@@ -128,9 +128,10 @@ def decide(program: Program, ring: Ring, outputs: Array) -> Array:
 
 def packed_inputs(program: Program, ring: Ring, inputs: Array) -> Array:
     """``inputs`` of shape ``(batch, inputs)`` packed, of shape ``(inputs, words)``."""
+    program.expect_no_stream("a single run needs")
     if inputs.ndim != 2 or inputs.shape[1] != len(program.inputs):
         raise InputError(f"the inputs must have the shape (batch, {len(program.inputs)}), not {inputs.shape}")
-    _expect_elements("inputs", inputs, ring)
+    expect_elements("inputs", inputs, ring)
     return ring.pack(inputs.T)
 
 
@@ -148,11 +149,12 @@ def packed_start(program: Program, ring: Ring, batch: int, start: Array | None =
         raise InputError(
             f"the start must have the shape ({program.width},) or ({batch}, {program.width}), not {start.shape}"
         )
-    _expect_elements("start", start, ring)
+    expect_elements("start", start, ring)
     return ring.pack(np.broadcast_to(start, (batch, program.width)).T).copy()
 
 
-def _expect_elements(what: str, given: Array, ring: Ring) -> None:
+def expect_elements(what: str, given: Array, ring: Ring) -> None:
+    """Raise :exc:`InputError` unless what was ``given`` are elements of ``ring``."""
     if not np.can_cast(given.dtype, ring.element_dtype, "safe"):
         raise InputError(f"the {what} must be elements of {ring.name} ({ring.element_dtype}), not {given.dtype}")
 
@@ -183,9 +185,16 @@ def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None,
     batch = len(inputs)
     packed = packed_inputs(program, ring, inputs)
     begin = packed_start(program, ring, batch, start)
+    return run_packed(program, ring, packed, begin, batch, program.quantise(ring), watched=watched)
+
+
+def run_packed(
+    program: Program, ring: Ring, packed: Array, begin: Array, batch: int, weights: Array, *, watched: bool = False
+) -> Run:
+    """The same from the ``packed`` inputs of ``batch`` inferences, the packed registers ``begin`` and the quantised
+    ``weights``. A run of a stream program is one sample: a restart spares the registers that keep state."""
     registers = begin.copy()
     sent = np.empty((len(program.outputs), registers.shape[1]), dtype=registers.dtype)
-    weights = program.quantise(ring)
     words = BLOCK // registers.itemsize
     wrapped = np.zeros(batch, dtype=np.bool_) if watched else None
     for first in range(0, registers.shape[1], words):
@@ -213,13 +222,15 @@ def _run_block(
     accumulate = ring.accumulate
     at = 0
     restart = False
+    kept = {register for _, register in program.state}
     stops = [(output.at, output.restart) for output in program.outputs]
     if program.outputs[-1].at < len(program):
         stops.append((len(program), False))
     for number, (stop, restarts) in enumerate(stops):
         if restart:
-            for row, first in zip(rows, begin, strict=True):
-                row[...] = first
+            for register, (row, first) in enumerate(zip(rows, begin, strict=True)):
+                if register not in kept:
+                    row[...] = first
             if watch is not None:
                 watch.restart(begin)
         for instruction in instructions(program, at, stop):

@@ -200,6 +200,8 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
         "ranges": [[proven(low), proven(high)] for low, high in found.ranges.tolist()],
         "overflow": None,
     }
+    if program.state:
+        answer["reason"] = found.reason
     if found.overflow is not None:
         at, register, output, low, high = found.overflow
         answer["overflow"] = {
@@ -366,7 +368,7 @@ def simulation(
 
     program, config, ring = image.program, image.config, image.config.ring
     vectors = config.pack(elements) if program.inputs else np.zeros((len(elements), 1), dtype=np.uint64)
-    chunk = max(1, CHUNK[simulator] // (len(image) * config.threads * len(image.lanes))) * image.batch
+    chunk = max(1, CHUNK[simulator] // (image.steps * config.threads * len(image.lanes))) * image.batch
     stimuli = [Stimulus.steady(image, vectors[first : first + chunk]) for first in range(0, len(vectors), chunk)]
     words, records = [], []
     for stimulus, record in zip(stimuli, simulate(image, watch(stimuli), simulator, vcd), strict=True):

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.formula.formula import Formula, formula_text, postorder
 from skinny.model.formula.parse import parse_formula
@@ -243,9 +244,9 @@ class Program:
         if box is None:
             if self.model.box is None and self.inputs:
                 raise InputError("the program was compiled for no box in particular: give a box")
-            sides = list(self.model.box or ())
+            sides: Box = self.model.box or ()
         else:
-            sides = as_box(box, self.inputs)
+            sides = window_box(self.model, as_box(box, self.model.samples))
         return bounds(self.model, self._ring(ring), sides, wanted)
 
     def explain(self, a: Any, b: Any, ring: str | Ring | None = None, *, shares: str | None = None) -> dict[str, Any]:

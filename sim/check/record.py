@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
 from skinny.model.machine.image import Waits
-from skinny.model.machine.isa import APPLIES, ATTENDS, Words
+from skinny.model.machine.isa import APPLIES, ATTENDS, Space, Words
 
 from .stimulus import Stimulus
 
@@ -72,7 +72,8 @@ class Record:
 def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) -> Record:
     """The record that follows from ``stimulus`` in the cycle model, of the first ``cycles`` cycles or of all."""
     pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
-    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses)
+    renews = [write.space != Space.WEIGHTS for write in stimulus.loads]
+    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses, renews)
     image = stimulus.image
     plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, waits)
     results = np.zeros(len(plan.valid), dtype=RESULT)

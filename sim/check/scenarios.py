@@ -66,7 +66,7 @@ def load_steps(
     and changes nothing; then all words of ``other`` are offered while the last batch runs, which must not change that
     batch. In the end ``other`` runs on ``after``."""
     stimulus = random_stimulus(rng, image, vectors, 0.1, 0.3, 0.3)
-    length = len(image) * image.config.threads
+    length = image.steps * image.config.threads
     same = list(image.loads())
     words = [same[at] for at in rng.integers(0, len(same), 12)]
     pauses = np.where(rng.random(12) < 0.5, rng.integers(0, 2 * length, 12), 0)

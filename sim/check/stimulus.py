@@ -22,7 +22,8 @@ class Stimulus:
     The vectors come in batches of ``sizes``. ``gaps`` are the idle cycles before each input word, ``stalls`` the cycles
     that each result waits for the sink; without them nobody waits. ``loads`` are words that are offered at the load
     port during the run, each after ``pauses`` idle cycles. Those that are taken before the last batch starts must leave
-    everything as ``image`` has it.
+    everything as ``image`` has it. In a core with state all streams begin anew with the first batch of a run: a reset
+    or a load of the image comes before.
     """
 
     image: MachineImage
@@ -78,7 +79,7 @@ def random_stimulus(
     def waits(count: int, share: float) -> NDArray[np.int64] | None:
         if not share:
             return None
-        long = 2 * image.config.threads * len(image)
+        long = 2 * image.config.threads * image.steps
         out = np.where(rng.random(count) < 0.02, rng.integers(1, long + 1, count), rng.integers(1, 6, count))
         return np.where(rng.random(count) < share, out, 0)
 

@@ -59,7 +59,7 @@ def simulate_netlist(netlist: Netlist, image: MachineImage, *, rom: bool = False
     cycles that were compared. The first difference from the cycle model is a :exc:`CheckError`."""
     config = image.config
     rng = np.random.default_rng(1)
-    batches = max(2, min(16, ENOUGH // (2 * len(image) * config.threads)))
+    batches = max(2, min(16, ENOUGH // (2 * image.steps * config.threads)))
     rows = batches * config.threads * (config.slices if isinstance(config.ring, Boolean) else 1)
     vectors = config.pack(random_elements(rng, config.ring, (rows, image.vector)))
     steps: list[CoreStep] = [ResetCore(), *([] if rom else [LoadImage(image)])]

@@ -148,7 +148,7 @@ class BulkCore:
         spread = sum(len(lane) * (image.config.width if n else 1) for n, lane in enumerate(image.lanes))
         rows = np.empty(spread * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
         if cycles is None:
-            issue = len(image) * image.config.threads * len(stimulus.sizes)
+            issue = image.steps * image.config.threads * len(stimulus.sizes)
             waiting = sum(0 if each is None else int(each.sum()) for each in (gaps, stalls, pauses))
             cycles = issue + waiting + 2 * (len(words) + len(results) + len(loaded)) + PATIENCE
         arrays = {

@@ -78,7 +78,7 @@ class Upsets:
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
         # The value of the status word does not matter, only its fault bit.
-        emits = image.instructions[image.emit_addresses]
+        emits = image.instructions[image.emit_steps]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
         columns: tuple[NDArray[Any], ...] = (

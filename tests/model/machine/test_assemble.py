@@ -11,6 +11,7 @@ from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
+from skinny.model.run.stream import run_stream
 
 RINGS = [Modular(1), Modular(16), FixedPoint(16, 8), PrimeField(31), PrimeField(97), Boolean()]
 DEFAULT = CoreConfig(Modular(16))
@@ -290,7 +291,7 @@ def test_what_argmax_compares_and_sends():
     config = CoreConfig.fit(program, Modular(16))
     image = assemble(program, config)
     assert disassemble(image.words[-2:], config) == ["compare R0", "decide R2 last"]
-    assert (image.outputs, image.emits, image.emit_addresses.tolist()) == (("best",), 1, [len(image) - 1])
+    assert (image.outputs, image.emits, image.emit_steps.tolist()) == (("best",), 1, [len(image) - 1])
     assert image.describe(len(image) - 2) == f"word {len(image) - 2} (compare R0) of output y"
     single = loads(NETWORK.replace("R3 = -a", "argmax best\nR3 = -a").replace("emit z = R2\n", ""))
     image = assemble(single, CoreConfig.fit(single, Modular(16)))
@@ -363,3 +364,61 @@ def test_a_self_check_needs_a_reversible_program():
         InputError, match=r"^a self-check needs a reversible program, but instruction 1 assigns a register$"
     ):
         fit_image(program, Modular(16), self_check=True)
+
+
+SMOOTHER = loads("""\
+skinny 1
+width 3
+contract clean
+start 0 1 5
+state s = R2
+inputs x
+weight w[0] = 3
+weight w[1] = 1
+R0 += w[1]*R2
+emit old = R0 restart
+R0 += w[0]*R2
+R0 += x*R1
+R2 = w[1]*R0
+emit y = R2
+end
+""")
+WINDOW = """\
+skinny 1
+width 3
+contract clean
+start 0 1 0
+window 4 hop 2
+inputs b a b[t-1] a[t-1]
+R2 += a*R1
+R0 += b[t-1]*R2
+emit y = R0
+end
+"""
+
+
+def test_the_image_keeps_the_state_of_the_program_in_flipflops():
+    image = fit_image(SMOOTHER, Modular(16))
+    assert image.state == (2,)
+    assert image.config.state
+    assert not image.config.deep
+
+
+def test_a_window_and_a_core_without_state_are_refused_by_name():
+    with pytest.raises(InputError, match="cores have no window yet, but the program has one of 4 words"):
+        fit_image(loads(WINDOW), Modular(16))
+    config = CoreConfig.fit(SMOOTHER, Modular(16), state=False)
+    with pytest.raises(InputError, match="the program has the state s, but the core keeps none"):
+        assemble(SMOOTHER, config)
+
+
+def test_the_cycle_model_sends_the_words_of_the_golden_run():
+    image = fit_image(SMOOTHER, Modular(16))
+    streams, count = image.config.threads, 5
+    samples = np.random.default_rng(3).integers(-99, 99, (streams, count, 1))
+    vectors = image.config.to_words(samples.swapaxes(0, 1).reshape(-1, 1))
+    found = image.predict(vectors, [streams] * count)
+    golden = run_stream(SMOOTHER, Modular(16), samples).outputs
+    # In every batch each output is sent for all threads, then the next.
+    expected = image.config.to_words(golden.transpose(1, 2, 0).reshape(-1, 1))
+    assert found.data.tolist() == expected.reshape(-1).tolist()

@@ -233,5 +233,5 @@ def test_the_number_of_the_largest_is_sent_a_cycle_later(random_program, count):
     plain = two_words(4)
     assert overhead(config) == overhead(plain.config) + 1 == 4 + 9
     when = timetable(image, [4])
-    (address,) = image.emit_addresses
+    (address,) = image.emit_steps
     assert when.valid[0] - when.starts[0] == address * 4 + retire_delay(config) + 4

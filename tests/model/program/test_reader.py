@@ -88,7 +88,7 @@ MALFORMED = [
     (broken("width 3\n", ""), 5, "'width' must come first"),
     (broken("contract clean", "contract tidy"), 4, "the contract must be in-place or clean, not 'tidy'"),
     (broken("start 0 1 0", "start 0 1"), 6, "the start vector must have 3 entries, not 2"),
-    (broken("start 0 1 0", "start 0 1 x"), 6, "a start value must be an integer, not 'x'"),
+    (broken("start 0 1 0", "start 0 1 x"), 6, "a start value must be an integer or a fraction, not 'x'"),
     (broken("inputs a b", "inputs a 2b"), 7, "an input must be a name, not '2b'"),
     (broken("inputs a b", "inputs a b a"), 7, "the input 'a' is given twice"),
     (broken("w[0] = 2\n", "w[1] = 2\n"), 11, "expected 'w[0] = …', found 'w[1] = 2'"),

@@ -1,0 +1,67 @@
+"""Definitions: what a text of formulas says, its states and its samples included.
+
+A formula with states or with inputs of earlier samples, like ``x[t-3]``, is a *stream* formula: its program runs once a
+sample. States and earlier inputs are variables of the formulas; an earlier input has its lag in its name.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from skinny.model.errors import InputError
+
+from .formula import Formula
+
+__all__ = ["LARGEST_LAG", "Definitions", "StateFormula", "lagged"]
+
+#: An input can be read this many samples back at most.
+LARGEST_LAG = 4095
+
+
+class StateFormula(NamedTuple):
+    """A state: its value before the first sample, and the formula of its value for the next one, from old values."""
+
+    name: str
+    start: Fraction
+    next: Formula
+
+
+class Definitions(NamedTuple):
+    """The formulas of the ``outputs`` by name, the ``states``, and the names of the words of a sample, ``samples``, in
+    order of arrival. ``lag`` is how many samples back the formulas read, at most."""
+
+    outputs: dict[str, Formula]
+    states: tuple[StateFormula, ...]
+    samples: tuple[str, ...]
+    lag: int
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the formulas are those of a stream: what they read was there before the sample."""
+        return bool(self.states) or self.lag > 0
+
+    @property
+    def window(self) -> int:
+        """The words of the sliding window, a power of two; 0 when no earlier sample is read."""
+        words = (self.lag + 1) * len(self.samples)
+        return 1 << (words - 1).bit_length() if self.lag else 0
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs of the program: with a window those of its words, the newest first."""
+        if not self.window:
+            return self.samples
+        hop = len(self.samples)
+        return tuple(lagged(self.samples[hop - 1 - word % hop], word // hop) for word in range(self.window))
+
+    def expect_single_run(self, who: str) -> None:
+        """Raise :exc:`InputError` for a stream formula; ``who`` takes formulas of one run alone."""
+        if self.streaming:
+            what = f"the state {self.states[0].name!r}" if self.states else "inputs of earlier samples"
+            raise InputError(f"{who} formulas without a stream, but this one has {what}")
+
+
+def lagged(name: str, lag: int) -> str:
+    """The name of the input ``name``, ``lag`` samples back."""
+    return f"{name}[t-{lag}]" if lag else name

@@ -1,0 +1,177 @@
+"""Loops in program words: how they are written, and which words a run issues.
+
+Two words make a loop, both of operation zero. A *step* (``neg`` set, ``flag`` is the level) holds in each index field
+what every further round adds to it. A *repeat* (``flag`` alone set) opens the loop whose body follows: the low bits of
+the address of the body's last word, the rounds as the state of a shift register, and the level. Level 0 is the inner
+one. The core keeps one offset for each field, zero at the start of a run, which is added to the field of every word;
+each time a body is begun again its level's step is added to the offsets. With registers in memory a stored ``dst`` that
+stands for the accumulator stays as it is. While a loop has rounds left, no ``EMIT`` is
+the last one, and one that decides compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from skinny.model.errors import InputError
+
+from .isa import ONE, CoreConfig, Op, Sending, Words
+
+__all__ = ["END_BITS", "MOST_BODY", "MOST_ROUNDS", "Trace", "next_state", "repeat_word", "round_states", "step_word"]
+__all__ += ["LAST_STATE", "STATE_BITS", "loop_text", "loop_words", "payload_at", "unroll"]
+
+#: Bits of the address of a body's last word: bodies are shorter than what these count.
+END_BITS = 6
+MOST_BODY = (1 << END_BITS) - 1
+#: Bits of the shift register that counts the rounds.
+STATE_BITS = 11
+MOST_ROUNDS = 1 << STATE_BITS
+#: The state with which a body is begun again for the last time.
+LAST_STATE = 1
+#: A run that issues more words than this is taken for one that does not end.
+MOST_STEPS = 1 << 24
+
+
+def next_state(state: int) -> int:
+    """The state of the shift register when a body was begun once more."""
+    return (state << 1 | (state >> 10 ^ state >> 8) & 1) & MOST_ROUNDS - 1
+
+
+@cache
+def round_states() -> tuple[int, ...]:
+    """The states of all numbers of rounds; the first two, of none and one, mean nothing."""
+    states = [LAST_STATE]
+    while (state := next_state(states[-1])) != LAST_STATE:
+        states.append(state)
+    return (0, 0, LAST_STATE, *states[:0:-1])
+
+
+def payload_at(config: CoreConfig) -> int:
+    """The lowest bit of a program word that is part of an index."""
+    return sum(bits for name, bits in config.fields.items() if name in ("op", "neg", "flag", "relu"))
+
+
+def step_word(config: CoreConfig, level: int, steps: Mapping[str, int]) -> int:
+    """The word that sets what a round of ``level`` adds to the fields."""
+    moved = {name: steps.get(name, 0) % (1 << config.fields[name]) for name in config.moving}
+    return config.encode(Op.NONE, neg=1, flag=level, **moved)
+
+
+def repeat_word(config: CoreConfig, level: int, end: int, rounds: int) -> int:
+    """The word that opens a loop of ``rounds`` whose body ends with the word at address ``end``."""
+    payload = end % (1 << END_BITS) | round_states()[rounds] << END_BITS | level << END_BITS + STATE_BITS
+    return config.encode(Op.NONE, flag=1) | payload << payload_at(config)
+
+
+def loop_words(config: CoreConfig, words: Words) -> NDArray[np.bool_]:
+    """Which words are a step or a repeat."""
+    fields = config.decode(words)
+    return np.asarray((fields["op"] == Op.NONE) & ~config.malformed(words), dtype=np.bool_)
+
+
+def loop_text(word: int, fields: Mapping[str, int], config: CoreConfig) -> str:
+    """A step or a repeat as text."""
+    if fields["neg"]:
+        moved = []
+        for name in config.moving:
+            half = 1 << config.fields[name] - 1
+            if fields[name]:
+                moved.append(f"{name} {(fields[name] + half) % (2 * half) - half:+d}")
+        return f"step {fields['flag']}: {', '.join(moved) or 'nothing'}"
+    payload = word >> payload_at(config)
+    state = payload >> END_BITS & MOST_ROUNDS - 1
+    rounds = round_states().index(state) if state else 0
+    level = payload >> END_BITS + STATE_BITS & 1 if config.repeat == 2 else 0
+    return f"repeat {level}: {rounds} rounds to ..{payload % (1 << END_BITS)}"
+
+
+class Trace(NamedTuple):
+    """What a run issues, a step each: the address of the word, and the word as it is executed."""
+
+    addresses: NDArray[np.int64]
+    words: Words
+
+
+class _Loop:
+    """A level of the repeat unit."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self.begin = self.end = self.state = 0
+        self.step: dict[str, int] = {}
+
+    def load(self, begin: int, payload: int) -> None:
+        self.open = True
+        self.begin = begin
+        self.end = payload % (1 << END_BITS)
+        self.state = payload >> END_BITS & MOST_ROUNDS - 1
+
+    def again(self) -> int:
+        """Begin the body once more; returns its address."""
+        self.open = self.state != LAST_STATE
+        self.state = next_state(self.state)
+        return self.begin
+
+    def ends_after(self, pc: int) -> int:
+        """The first address from ``pc`` on that ends the body."""
+        return pc + (self.end - pc) % (1 << END_BITS)
+
+
+def unroll(words: Words, config: CoreConfig) -> Trace:
+    """The words that a run issues. Cost: linear in the rounds of all loops and in the words issued."""
+    words = np.asarray(words, dtype=np.uint64)
+    controls = np.flatnonzero(loop_words(config, words)).tolist() if config.repeat else []
+    if not controls:
+        return Trace(np.arange(len(words)), words)
+    fields = {name: column.tolist() for name, column in config.decode(words[controls]).items()}
+    payloads = (words[controls] >> np.uint64(payload_at(config))).tolist()
+    # Straight stretches of the run: first address, length, offsets, whether a loop has rounds left.
+    stretches: list[tuple[int, int, tuple[int, ...], bool]] = []
+    loops = [_Loop() for _ in range(config.repeat)]
+    offset = (0,) * len(config.moving)
+    number = {address: at for at, address in enumerate(controls)}
+    after = np.searchsorted(controls, np.arange(len(words))).tolist()
+    pc = steps = 0
+    while pc < len(words):
+        held = [loop for loop in loops if loop.open]
+        stop = min([len(words) - 1, *controls[after[pc] : after[pc] + 1], *(loop.ends_after(pc) for loop in held)])
+        stretches.append((pc, stop + 1 - pc, offset, bool(held)))
+        steps += stop + 1 - pc
+        if steps > MOST_STEPS:
+            raise InputError(f"a run of the program words does not end within {MOST_STEPS} steps")
+        back = next((loop for loop in held if stop % (1 << END_BITS) == loop.end), None)
+        pc = stop + 1 if back is None else back.again()
+        if stop in number:
+            at = number[stop]
+            if fields["neg"][at]:
+                loops[fields["flag"][at]].step = {name: fields[name][at] for name in config.moving}
+            else:
+                level = payloads[at] >> END_BITS + STATE_BITS & 1 if config.repeat == 2 else 0
+                loops[level].load(stop + 1, payloads[at])
+        if back is not None:
+            offset = tuple(old + back.step.get(name, 0) for old, name in zip(offset, config.moving, strict=True))
+    return _issue(words, config, stretches)
+
+
+def _issue(words: Words, config: CoreConfig, stretches: list[tuple[int, int, tuple[int, ...], bool]]) -> Trace:
+    first, length, offsets, looping = (np.array(column) for column in zip(*stretches, strict=True))
+    which = np.repeat(np.arange(len(first)), length)
+    addresses = np.arange(len(which)) - (np.cumsum(length) - length)[which] + first[which]
+    fields = config.decode(words[addresses])
+    onto_sum = (fields["dst"] == ONE) & config.deep
+    for at, name in enumerate(config.moving):
+        moved = fields[name] + offsets[which, at] & (1 << config.fields[name]) - 1
+        fields[name] = np.where(onto_sum, fields[name], moved) if name == "dst" else moved
+    within = (fields["op"] == Op.EMIT) & looping[which]
+    fields["neg"] &= ~within
+    if config.argmax:
+        fields["src"] &= ~(2 * (within & (fields["src"] & 3 == Sending.DECIDE)))
+    issued, at = np.zeros(len(addresses), dtype=np.uint64), 0
+    for name, bits in config.fields.items():
+        issued |= fields[name].astype(np.uint64) << np.uint64(at)
+        at += bits
+    return Trace(addresses, issued)

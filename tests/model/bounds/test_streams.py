@@ -1,0 +1,92 @@
+"""Bounds of streams, against the inputs that are worst for them and against simulations in integers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from skinny.model.bounds.bounds import bound
+from skinny.model.program.text import loads
+from skinny.model.rings import FixedPoint
+
+RING = FixedPoint(24, 10)
+HALF = 1 << (RING.frac - 1)
+
+
+def resonator(a1: Fraction, a2: Fraction):
+    """y = x + a1*s + a2*r; next s = y, next r = s."""
+    return loads(
+        "skinny 1\nwidth 4\ncontract clean\nstart 0 1 0 0\nstate s = R2\nstate r = R3\ninputs x\n"
+        f"weight w[0] = {a1}\nweight w[1] = {a2}\nweight w[2] = 1\n"
+        "R0 += x*R1\nR0 += w[0]*R2\nR0 += w[1]*R3\nR3 = w[2]*R2\nR2 = w[2]*R0\nemit y = R0\nend\n"
+    )
+
+
+def worst_inputs(a1: float, a2: float, steps: int) -> list[int]:
+    """Words of -1 and 1 with the signs of the responses, so that all of them add up in the last sample."""
+    response, before = [1.0], 0.0
+    while len(response) < steps:
+        before, last = response[-1], before
+        response.append(a1 * before + a2 * last)
+    return [(1 if value >= 0 else -1) << RING.frac for value in reversed(response)]
+
+
+def simulate(a1: Fraction, a2: Fraction, words: list[int]) -> tuple[int, float]:
+    """The largest word that is sent, and the largest error, in steps."""
+    w1, w2 = RING.encode(a1), RING.encode(a2)
+    s = r = 0
+    exact_s = exact_r = 0.0
+    largest, error = 0, 0.0
+    for x in words:
+        s, r = x + ((w1 * s + HALF) >> RING.frac) + ((w2 * r + HALF) >> RING.frac), s
+        exact_s, exact_r = x + float(a1) * exact_s + float(a2) * exact_r, exact_s
+        largest, error = max(largest, abs(s)), max(error, abs(s - exact_s))
+    return largest, error
+
+
+@pytest.mark.parametrize(("radius", "angle"), [(0.5, 1.0), (0.9, 0.3), (0.97, 2.0), (0.99, 0.7)])
+def test_worst_inputs_come_close_to_the_range_and_none_go_beyond_it_or_the_error(radius, angle):
+    a1, a2 = Fraction(2 * radius * np.cos(angle)).limit_denominator(999), -Fraction(radius**2).limit_denominator(999)
+    found = bound(resonator(a1, a2), RING, [(-1, 1)])
+    assert found.safe
+    assert found.reason is None
+    step = 2.0**-RING.frac
+    used = [RING.encode(a) * step for a in (a1, a2)]
+    largest, error = simulate(a1, a2, worst_inputs(*used, 1500))
+    assert 1.0 <= found.ranges[2, 1] / (largest * step) <= 1.3
+    assert error * step <= found.errors["y"]
+    rng = np.random.default_rng(3)
+    for scale in (1, 1 << 5, 1 << RING.frac):
+        largest, error = simulate(a1, a2, rng.integers(-scale, scale + 1, 1500).tolist())
+        assert largest * step <= found.ranges[2, 1]
+        assert error * step <= found.errors["y"]
+
+
+def test_rounding_a_weight_can_make_a_filter_unstable():
+    program = resonator(Fraction(0), Fraction(-4999, 5000))
+    assert bound(program, FixedPoint(32, 16), [(-1, 1)]).reason is None
+    coarse = bound(program, FixedPoint(16, 8), [(-1, 1)])
+    assert not coarse.safe
+    assert coarse.reason.startswith("no bound proven: pole on the unit circle at 0 ± 1i")
+
+
+def test_a_pole_outside_is_said_to_grow_and_a_product_of_state_has_no_bound():
+    assert bound(resonator(Fraction(0), Fraction(9, 8)), RING, [(-1, 1)]).reason.startswith("grows without bound: pole")
+    squared = loads(
+        "skinny 1\nwidth 4\ncontract clean\nstart 0 1 0 0\nstate s = R2\ninputs x\nweight w[0] = 1\n"
+        "R0 += x*R2\nR2 = w[0]*R0\nemit y = R0\nend\n"
+    )
+    found = bound(squared, RING, [(-1, 1)])
+    assert not found.safe
+    assert found.reason == "no bound proven: instruction 0 multiplies two values that change"
+
+
+def test_a_state_that_nothing_reads_or_nothing_moves_needs_no_stable_pole():
+    counted = loads(
+        "skinny 1\nwidth 4\ncontract clean\nstart 0 1 0 1/2\nstate s = R2\nstate c = R3\ninputs x\nweight w[0] = 1\n"
+        "R2 += x*R1\nR0 += w[0]*R3\nR3 = w[0]*R0\nemit y = R0\nend\n"
+    )
+    found = bound(counted, RING, [(-1, 1)])
+    assert found.safe
+    assert found.reason is None
+    assert found.ranges[0].tolist() == [0, 0.5]
+    assert found.ranges[2].tolist() == [-np.inf, np.inf]

@@ -1,0 +1,122 @@
+"""Streams on the core: registers keep their contents from run to run, and every cycle is that of the cycle model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from skinny.hdl.core import core as core_module
+from skinny.hdl.core import datapath as datapath_module
+from skinny.hdl.core.sequencer import Sequencer
+from skinny.model.errors import CheckError
+from skinny.model.machine.assemble import assemble
+from skinny.model.machine.isa import CoreConfig, Space
+from skinny.model.program.forms import Weight
+from skinny.model.program.program import Columns, Output, Program
+from skinny.model.rings import FixedPoint
+from skinny.sim.check.generate import random_program, random_vectors
+from skinny.sim.check.record import outputs
+from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
+from skinny.sim.check.stimulus import Stimulus, random_stimulus
+from skinny.sim.simulators.amaranth import run_steps
+from skinny.sim.simulators.bulk import BulkCore
+
+
+def steps_for(seed, config, kinds=tuple(Space)):
+    """Random samples of a random program with random state; then again after a reset, while words of the image are
+    written that are of ``kinds``."""
+    rng = np.random.default_rng(seed)
+    image = assemble(random_program(rng, config, int(rng.integers(1, 9)), outputs=2), config)
+    image = replace(image, state=tuple(np.flatnonzero(rng.random(config.width) < 0.6).tolist()))
+    if seed % 4 == 3:
+        image = replace(image, words=np.append(np.uint64(0), image.words[1:]))  # a malformed word taints its stream
+    stimulus = random_stimulus(rng, image, random_vectors(rng, image, 24), 0.3, 0.3, 0.6)
+    same = [write for write in image.loads() if write.space in kinds]
+    loads = [same[at] for at in rng.integers(0, len(same), 6)]
+    busy = replace(stimulus, loads=loads, pauses=rng.integers(0, 60, 6))
+    return [ResetCore(), LoadImage(image), RunStimulus(stimulus), ResetCore(), RunStimulus(busy)]
+
+
+def config_for(threads, **units):
+    return CoreConfig(
+        FixedPoint(9, 4), width=4, threads=threads, depth=128, inputs=5, weights=12, fifo=16, state=True, **units
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "units", [{}, {"assign": True, "sums": True, "relu": True, "guard": True}], ids=["pure", "all"]
+)
+def test_random_streams_match_in_every_cycle(threads, units):
+    config = config_for(threads, **units)
+    for seed in (threads, threads + 6):
+        run_steps(core_module.Core(config), steps_for(seed, config))
+
+
+def broken_sequencer(change):
+    """A sequencer that is right but for what ``change`` does to its tag."""
+
+    class Wrong(Sequencer):
+        def elaborate(self, platform):
+            m = super().elaborate(platform)
+            change(m, self.tag)
+            return m
+
+    return Wrong
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "wrong"),
+    [
+        (datapath_module, "may_write", lambda tag: tag.live),
+        (core_module, "renews", lambda item: 1),
+        (core_module, "renews", lambda item: 0),
+        (core_module, "Sequencer", broken_sequencer(lambda m, tag: m.d.comb.__iadd__(tag.fresh.eq(tag.first)))),
+        (core_module, "Sequencer", broken_sequencer(lambda m, tag: m.d.comb.__iadd__(tag.fresh.eq(0)))),
+    ],
+    ids=[
+        "state changed by a thread without a vector",
+        "state lost when a weight is loaded",
+        "state kept when a program is loaded",
+        "state lost between batches",
+        "state never begun",
+    ],
+)
+def test_a_core_with_broken_state_is_caught(monkeypatch, place, name, wrong):
+    config = config_for(4)
+    kinds = (Space.WEIGHTS,) if name == "renews" and wrong(None) else (Space.PROGRAM,)
+    monkeypatch.setattr(place, name, wrong)
+    caught = []
+    for seed in (0, 1, 2, 4):
+        try:
+            run_steps(core_module.Core(config), steps_for(seed, config, kinds))
+        except CheckError as error:
+            caught.append(str(error))
+    assert caught
+    assert all(message.startswith("cycle ") for message in caught)
+
+
+def test_an_oscillator_of_two_applies_keeps_its_amplitude():
+    """``R0 += w·R1``, ``R1 -= w·R0``, 200,000 samples of one stream alone: plain integers give the same words, and
+    the amplitude neither grows nor falls."""
+    ring, samples = FixedPoint(16, 8), 200_000
+    program = Program(
+        width=3,
+        inputs=("x",),
+        weights=(1 / 8,),
+        forms=(Weight(0),),
+        code=Columns.of([0, 1], [1, 0], [1, -1], [0, 0], [0, 0]),
+        outputs=(Output("y", 0, 2, False),),
+        start=(0, 64, 0),
+    )
+    image = replace(assemble(program, CoreConfig.fit(program, ring, state=True)), state=(0, 1))
+    core = BulkCore(image.config, image)
+    stimulus = Stimulus(image, np.zeros((samples, 1), dtype=np.uint64), [1] * samples)
+    found = outputs(stimulus, core.run(stimulus, trace=False))[:, 0].astype(np.uint16).view(np.int16)
+    a, b, expected = 0, 64 << 8, []
+    for _ in range(samples):
+        a += (32 * b + 128) >> 8
+        b -= (32 * a + 128) >> 8
+        expected.append(a)
+    assert found.tolist() == expected
+    peaks = np.abs(found.reshape(-1, 1000).astype(int)).max(axis=1)
+    assert peaks.max() - peaks.min() <= 0.01 * peaks.max()
