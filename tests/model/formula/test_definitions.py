@@ -21,8 +21,8 @@ def test_states_and_their_next_values():
 def test_the_window_lists_its_words_from_the_newest():
     found = parse_definitions("y = a + 2*b - b[t-2]*a[t-1] + a[t]")
     assert found.samples == ("a", "b")
-    assert found.window == 8
-    assert found.inputs == ("b", "a", "b[t-1]", "a[t-1]", "b[t-2]", "a[t-2]", "b[t-3]", "a[t-3]")
+    assert (found.window, found.hop) == (8, 2)
+    assert found.inputs == ("b", "a", "b[t-1]", "a[t-1]", "b[t-2]", "a[t-2]")
 
 
 def test_formulas_without_time_are_as_before():
