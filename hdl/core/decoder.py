@@ -1,6 +1,6 @@
 """The decoder: it turns a program word into control signals and finds words that mean nothing."""
 
-from amaranth import Module, Mux, Signal
+from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import CoreConfig, Op, Sending, index_bits
@@ -60,7 +60,7 @@ class Decoder(wiring.Component):
         word, control = self.word, self.control
         apply, apply_sum, attend = Signal(), Signal(), Signal()
         known = Signal()
-        loop = Signal() if config.repeat else 0
+        loop = Signal() if config.repeat else Const(0)
         with m.Switch(word.op):
             with m.Case(Op.APPLY_X, Op.APPLY_W):
                 m.d.comb += [apply.eq(1), known.eq(1)]

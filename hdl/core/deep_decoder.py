@@ -1,6 +1,6 @@
 """The decoder of a core with registers in memory."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending, index_bits
@@ -70,7 +70,7 @@ class DeepDecoder(wiring.Component):
         parts = Signal(deep_control_layout(config))
         apply, attend = Signal(), Signal()
         known = Signal()
-        loop = Signal() if config.repeat else 0
+        loop = Signal() if config.repeat else Const(0)
         with m.Switch(word.op):
             with m.Case(Op.APPLY_X, Op.APPLY_W):
                 m.d.comb += [apply.eq(1), known.eq(1)]

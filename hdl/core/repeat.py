@@ -74,7 +74,10 @@ class Loops(wiring.Component):
         # The words after a repeat follow in memory.
         after = self.pc + 1
 
-        hits, begins, opens, taken = [], [], [], []
+        hits: list[Signal] = []
+        begins: list[Signal] = []
+        opens: list[Signal] = []
+        taken = []
         for level in range(config.repeat):
             opened, hit = Signal(name=f"open{level}"), Signal(name=f"hit{level}")
             begin = Signal.like(self.begin, reset_less=True, name=f"begin{level}")
