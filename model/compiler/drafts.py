@@ -179,7 +179,7 @@ def _from_start(code: Code, start: tuple[int, ...]) -> Code:
 def _apply(name: str, step: Callable[[Code], Code], drafts: Sequence[Draft]) -> None:
     """Take drafts through a pass; a result that takes more cycles is not used. Other decisions often make equal code,
     which is taken through it once."""
-    made: dict[tuple[int | Instruction, ...], Code] = {}
+    made: dict[tuple[object, ...], Code] = {}
     for draft in drafts:
         key = draft.code.output, *draft.code.instructions()
         code = made.get(key)
