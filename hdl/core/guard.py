@@ -40,7 +40,7 @@ class Guard(wiring.Component):
     -------
     accept, last, ready, room, hold, pointers, tag, done, renew : In
         For :class:`~.control_copy.ControlCopy`.
-    write, item, start, last_word, last_input, batches, kept : In
+    write, item, start, last_word, last_input, batches, kept, size : In
         For :class:`~.settings_parity.SettingsParity`.
     word_tag, word : In
         The instruction that is decoded, and its word.
@@ -51,6 +51,8 @@ class Guard(wiring.Component):
         when they are read (:func:`~.register_memory.operand_latency`).
     echo, numbering : In(1)
         The mismatches of the datapath and of the result FIFO.
+    astray : In(1)
+        Only with a window: the port of the same name of the input buffer, one cycle before ``word_tag``.
     argmax : In(1)
         The mismatches of :class:`~.argmax_copy.ArgmaxCopy`; only with argmax.
     cleared : In(1)
@@ -82,7 +84,9 @@ class Guard(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
-                **({"kept": In(config.width), "renew": In(1)} if config.state else {}),
+                **({"kept": In(config.width)} if config.state else {}),
+                **({"size": In(config.window_bits), "astray": In(1)} if config.window else {}),
+                **({"renew": In(1)} if config.streams else {}),
                 "word_tag": In(tag_layout(config)),
                 "word": In(word_layout(config)),
                 "word_parity": In(1),
@@ -105,8 +109,10 @@ class Guard(wiring.Component):
         m = Module()
         m.submodules.control = self._control
         self._connect(m, self._control, "accept last ready room hold pointers tag done last_word last_input")
-        if self.config.state:
+        if self.config.streams:
             self._connect(m, self._control, "renew")
+        if self.config.window:
+            self._connect(m, self._control, "size")
         word_parity = Signal(reset_less=True)
         m.d.sync += word_parity.eq(self.word_parity)
         valid = self.word_tag.valid
@@ -124,11 +130,17 @@ class Guard(wiring.Component):
         ]
         if self.config.argmax:
             found.append(self.argmax)
+        if self.config.window:
+            astray = Signal(reset_less=True)
+            m.d.sync += astray.eq(self.astray)
+            found.append(self.word_tag.valid & astray)
         if not self.rom:
             m.submodules.settings = settings = SettingsParity(self.config, self.image)
             self._connect(m, settings, "write item start last_word last_input batches")
             if self.config.state:
                 self._connect(m, settings, "kept")
+            if self.config.window:
+                self._connect(m, settings, "size")
             found.append(settings.mismatch)
 
         # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.
