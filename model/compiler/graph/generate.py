@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .registers import Instruction, Registers
+from .registers import LAYER, Instruction, Registers
 from .values import NONE, ONE, UNIT, Graph, operands
 
-__all__ = ["Listing", "gather", "joined", "renamed", "scatter"]
+__all__ = ["Listing", "gather", "joined", "packed", "scatter"]
 
 
 #: Values that are computed one from the other, at most, between one sum and the next.
@@ -147,11 +147,11 @@ def joined(pieces: Sequence[Listing]) -> Listing:
     return Listing(code, outputs, sum(piece.cycles for piece in pieces), max(piece.width for piece in pieces))
 
 
-def renamed(listing: Listing, width: int) -> Listing:
-    """A listing of registers that may assign, with number 0 in place of ``width``. One of few registers has no use for
-    numbers that follow each other, and uses one register less."""
+def packed(listing: Listing) -> Listing:
+    """A listing with register 0 in place of the last one, if it is of few registers, which need not follow each other,
+    and has no use for register 0."""
     last = listing.width - 1
-    if last < width and listing.width > FEW:
+    if listing.width > FEW or any(instruction.dst == 0 for instruction in listing.code):
         return listing
 
     def number(register: int) -> int:
@@ -206,12 +206,19 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
     """Make a register hold ``root``: missing operands first, those that need most registers before others."""
     stack = [root]
     pinned: dict[int, list[int]] = {}
+    prepared: set[int] = set()
     while stack:
         value = stack[-1]
         if registers.is_held(value):
             stack.pop()
             continue
         groups = registers.values[value].groups
+        if value not in registers.pending and value not in prepared:
+            prepared.add(value)
+            layer = _layer(value, registers)
+            if layer:
+                stack.extend(layer)
+                continue
         if value not in registers.pending:
             order = sorted(range(len(groups)), key=lambda n: max((needs[o] for o in operands(groups[n])), default=0))
             registers.pending[value] = dict.fromkeys(order)
@@ -228,6 +235,16 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
             stack.append(wanted[-1])
             continue
         registers.execute(value, place)
+
+
+def _layer(value: int, registers: Registers) -> list[int]:
+    """The operands of a value that others need too, the last one first, when there is room to hold them all: computed
+    before the value is begun, they look alike."""
+    if not registers.assign:
+        return []
+    read = dict.fromkeys(operand for group in registers.values[value].groups for operand in operands(group))
+    layer = [operand for operand in read if not registers.is_held(operand) and registers.uses[operand] > 1]
+    return sorted(layer, reverse=True) if LAYER < len(layer) < len(registers.free) - 1 else []
 
 
 def _next_group(value: int, registers: Registers) -> int:

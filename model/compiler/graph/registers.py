@@ -17,7 +17,7 @@ from skinny.model.limits import check
 
 from .values import NONE, ONE, UNIT, Graph, Group, Key, TermForm, group_cost, is_simple, operands
 
-__all__ = ["Instruction", "Registers", "TooLongError", "TooNarrowError"]
+__all__ = ["LAYER", "Instruction", "Registers", "TooLongError", "TooNarrowError"]
 
 #: A sum of more groups than this may be a value of a layer.
 LAYER = 3
@@ -53,8 +53,11 @@ class Registers:
         self.tidy = tidy
         self.most = most
         count = len(graph.values)
-        #: Registers that are free, the next one first. Register 0 is the last, so that the others follow each other.
-        self.free: list[int] = [*range(2, width), width] if assign else [0, *range(2, width)]
+        #: The places of free registers in the order in which they are given away. Where loops are wanted, register 0
+        #: is the last, so that the others follow each other.
+        self.order = [*range(2, width), 0] if assign else [0, *range(2, width)]
+        self.places = {register: place for place, register in enumerate(self.order)}
+        self.free = list(range(len(self.order)))
         self.where = [NONE] * count
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
@@ -74,7 +77,9 @@ class Registers:
         self.taken: dict[int, int] = {}
         self.pending: dict[int, dict[int, None]] = {}
         #: For each value the group that is a constant, if there is one.
-        self.constants = [next((n for n, group in enumerate(value.groups) if _is_constant(group)), NONE) for value in graph.values]
+        self.constants = [
+            next((n for n, group in enumerate(value.groups) if _is_constant(group)), NONE) for value in graph.values
+        ]
         self.costs = [sum(group_cost(group.form) for group in value.groups) for value in graph.values]
         self.born = [0] * count
         self.code: list[Instruction] = []
@@ -189,7 +194,7 @@ class Registers:
         self.complete[value] = 0
         self.log.pop(value, None)
         del self.holds[register]
-        heapq.heappush(self.free, register)
+        heapq.heappush(self.free, self.places[register])
 
     def allocate(self) -> int:
         """A register that is free."""
@@ -198,7 +203,7 @@ class Registers:
                 self._evict()
             else:
                 self._clear()
-        register = heapq.heappop(self.free)
+        register = self.order[heapq.heappop(self.free)]
         self.widest = max(self.widest, register + 1)
         return register
 
@@ -285,7 +290,7 @@ class Registers:
         other = self.taken.pop(value, NONE)
         if other == NONE:
             del self.holds[register]
-            heapq.heappush(self.free, register)
+            heapq.heappush(self.free, self.places[register])
         else:
             self.where[other] = register
             self.holds[register] = other
