@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .registers import LAYER, Instruction, Registers
 from .values import NONE, ONE, UNIT, Graph, operands
 
-__all__ = ["Listing", "gather", "joined", "packed", "scatter"]
+__all__ = ["Listing", "arrival", "gather", "joined", "packed", "scatter"]
 
 
 #: Values that are computed one from the other, at most, between one sum and the next.
@@ -126,6 +126,20 @@ def _open_layer(value: int, registers: Registers, readers: Sequence[Sequence[tup
             registers.begin(reader)
 
 
+def arrival(graph: Graph, registers: Registers) -> Listing:
+    """Each value as soon as the inputs that it depends on have arrived, in the order of the inputs."""
+    sender = _Sender(graph, registers)
+    needs = _needs(graph)
+    latest: list[int] = []
+    for value in graph.values:
+        read = [u for group in value.groups for (_, u, _), _ in group.form]
+        latest.append(max([*read, *(latest[operand] for group in value.groups for operand in operands(group))]))
+    for value in sorted(range(len(latest)), key=latest.__getitem__):
+        sender.look()
+        _ensure(value, registers, needs)
+    return _rest(sender, registers, needs)
+
+
 def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
     """Compute and send the outputs that were not sent yet."""
     sender.look()
@@ -221,6 +235,8 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
                 continue
         if value not in registers.pending:
             order = sorted(range(len(groups)), key=lambda n: max((needs[o] for o in operands(groups[n])), default=0))
+            if registers.assign and all(registers.is_held(o) for group in groups for o in operands(group)):
+                order = list(reversed(range(len(groups))))
             registers.pending[value] = dict.fromkeys(order)
         place = _next_group(value, registers)
         for operand in pinned.pop(value, ()):
@@ -257,7 +273,8 @@ def _next_group(value: int, registers: Registers) -> int:
         if all(registers.is_held(operand) for operand in operands(top)):
             for place in reversed(pending):
                 form, base = groups[place]
-                if form == UNIT and base != ONE and registers.uses[base] == 1:
+                uses = registers.remaining if registers.assign else registers.uses
+                if form == UNIT and base != ONE and uses[base] == 1:
                     return place
     return next(reversed(pending))
 

@@ -148,13 +148,16 @@ class Registers:
         if dies and group.form == UNIT and not self.values[value].relu:
             self._take_over(value, base)
             return
-        if dies and self.assign:
+        number = self.constants[value]
+        constant = self.assign and number in self.pending[value]
+        # A sum of a layer begins with its constant like the others, although that takes a register more.
+        alike = constant and len(self.values[value].groups) > LAYER and len(self.free) > LAYER
+        if dies and self.assign and not alike:
             source = self.where[base]
             self._take_over(value, base)
             self._write(source, group, 1, self._mode(value), source)
             return
-        number = self.constants[value]
-        if self.assign and number in self.pending[value]:
+        if constant:
             del self.pending[value][number]
             self.counted[value][number] = 1
             self._allocate(value, self.values[value].groups[number])

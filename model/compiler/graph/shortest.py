@@ -14,7 +14,7 @@ from skinny.model.formula.formula import Formula, Operations
 from skinny.model.program.program import Program
 
 from .build import Style, TooLargeError, build
-from .generate import Listing, gather, joined, packed, scatter
+from .generate import Listing, arrival, gather, joined, packed, scatter
 from .lower import lower_listing
 from .registers import Registers, TooLongError, TooNarrowError
 from .values import Graph
@@ -69,12 +69,13 @@ def shortest(
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
     """The best order of a graph."""
     best: Listing | None = None
+    assign = "reversible" not in keep
     most = min(most, LONGEST * graph.size + LONGEST)
-    for order in (gather, scatter):
-        for tidy in (False, True) if "reversible" in keep else (False,):
+    for order in (gather, scatter, arrival) if assign else (gather, scatter):
+        for tidy in (False,) if assign else (False, True):
             if best is not None and graph.size > EFFORT:
                 break
-            registers = Registers(graph, width, assign="reversible" not in keep, tidy=tidy, most=most)
+            registers = Registers(graph, width, assign=assign, tidy=tidy, most=most)
             try:
                 listing = order(graph, registers)
             except (TooNarrowError, TooLongError):
@@ -95,6 +96,7 @@ def _room(width: int) -> int:
 
 def _styles(keep: Set[str], relu: bool) -> Iterator[Style]:
     """The ways to write a graph that keeps the promises."""
+    yield Style(sums="linear" not in keep, hold_forms=True)
     if "linear" not in keep:
         for gathered in (True, False):
             for whole in (False, True):
