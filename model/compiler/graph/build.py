@@ -44,11 +44,12 @@ class Style:
     """How a graph is written. ``sums``: forms may have registers. ``gather``: a sum of values that is multiplied is
     built in the accumulator; otherwise in a register of its own, so that its members need not be held together.
     ``whole_forms``: forms of inputs that are used several times are not merged with others, so that the accumulator may
-    still hold them the next time."""
+    still hold them the next time. ``hold_forms``: they are values, so that a long one is built once."""
 
     sums: bool
     gather: bool = True
     whole_forms: bool = False
+    hold_forms: bool = False
 
 
 def build(
@@ -116,7 +117,8 @@ class _Builder:
 
     def once(self, expression: Expression) -> Expression:
         """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
-        if expression.is_form and fits(expression.terms()):
+        long = self.style.hold_forms and len(expression.linear) > 1
+        if expression.is_form and not long and fits(expression.terms()):
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:
                 self.shared_forms.add(form_of(out.linear))
