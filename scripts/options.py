@@ -165,8 +165,8 @@ def add_stream_options(parser: argparse._ActionsContainer) -> None:
         metavar="FILE.csv",
         action="append",
         default=[],
-        help="samples of a stream, a row each, in the order of time; repeatable, a stream each (a program without inputs "
-        "takes a number of samples)",
+        help="samples of a stream, a row each, in the order of time; repeatable, a stream each (a program without "
+        "inputs takes a number of samples)",
     )
     parser.add_argument("--pad", action="store_true", help="zeros before the first sample, which then fills the window")
 

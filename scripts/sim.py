@@ -17,7 +17,7 @@ from skinny.model.program.units import Units
 from skinny.model.rings import Array
 from skinny.model.run.precision import lost_weights
 from skinny.sim import SIMULATORS
-from skinny.streams import first_sample, random_samples, stream_simulation, watched_stream
+from skinny.streams import random_samples, stream_simulation, watched_stream
 
 from .common import (
     SHOWN,
@@ -64,8 +64,8 @@ none, from all words: then it is not said how many rows wrapped.
 --lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
 
 A program with states or a window runs on streams: --stream takes the samples of one, a row each, and comes again for
-each further one. A thread is a stream, so that one stream alone has 1/T of the core, and T streams take the same cycles.
---random N draws N samples of T streams. --pad puts zeros before the first sample, so that it finds the window full.
+each further one. A thread is a stream: one stream alone has 1/T of the core, and T streams take the same cycles. With
+--random N these are N samples of T streams. --pad puts zeros before the first sample, so that it finds the window full.
 
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
 first retirement to the last), results (a list of values for each name), simulator, seconds, precision (as for skinny

@@ -61,8 +61,8 @@ def register(commands: Any) -> None:
 
 
 class _Chosen(NamedTuple):
-    """What is traced: the row or sample ``number`` with its ``inputs``, of shape ``(1, inputs)``, its ``start`` and what
-    it ``sent``. ``drawn`` are the inputs and starts of all that a waveform shows: of a stream all its samples."""
+    """What is traced: the row or sample ``number`` with its ``inputs``, of shape ``(1, inputs)``, its ``start`` and
+    what it ``sent``. ``drawn`` are the inputs and starts of all that a waveform shows: of a stream all its samples."""
 
     number: int
     inputs: Array

@@ -79,8 +79,8 @@ def lost_weights(program: Program, ring: Ring) -> Precision:
 
 
 def outside_rows(program: Program, ring: Ring, elements: Array) -> int:
-    """How many rows of ``elements``, inputs or samples, have a word in fixed point that no value of the program's box is
-    rounded to."""
+    """How many rows of ``elements``, which are inputs or samples, have a word in fixed point that no value of the
+    program's box is rounded to."""
     if program.box is None or not isinstance(ring, FixedPoint):
         return 0
     outside = np.zeros(len(elements), dtype=np.bool_)

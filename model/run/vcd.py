@@ -1,4 +1,5 @@
-"""Waveforms: the registers of one inference, or of the samples of a stream, as a value change dump (IEEE 1364), for GTKWave and others."""
+"""Waveforms: the registers of one inference, or of the samples of a stream, as a value change dump (IEEE 1364), for
+GTKWave and others."""
 
 from __future__ import annotations
 

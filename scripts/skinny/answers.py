@@ -86,7 +86,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "linear_break": _said(program.linear_break),
         "reversible_break": _said(program.reversible_break),
         "start": program.start,
-        "states": {name: register for name, register in program.state},
+        "states": dict(program.state),
         "window": program.window,
         "samples": list(program.samples) if program.streaming else None,
         "levels": levels,
@@ -338,8 +338,8 @@ def losses(program: Program, ring: Ring, inputs: Encoded, *, drawn: bool) -> Pre
 
 
 def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
-    """``count`` inferences or samples, the same every time: from the box of the program, one number in eight at its edge, or, if
-    it has none, from all words."""
+    """``count`` inferences or samples, the same every time: from the box of the program, one number in eight at its
+    edge, or, if it has none, from all words."""
     # Loaded here, because only simulations and test benches need Amaranth.
     from skinny.sim.check.stimulus import random_elements
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from skinny.model.machine.assemble import Image
     from skinny.sim.check.stimulus import Stimulus
 
-__all__ = ["first_sample", "random_samples", "stream_results", "stream_simulation", "watched_stream"]
+__all__ = ["first_sample", "random_samples", "samples_for", "stream_results", "stream_simulation", "watched_stream"]
 
 #: Samples that are run between two steps of the progress bar.
 CHUNK = 2_000
@@ -69,6 +69,11 @@ def random_samples(count: int, image: Image) -> Encoded:
     streams = config.threads * config.inferences
     drawn = random_inputs(count * streams, image.program, config.ring)
     return Encoded(*(part.reshape(streams, count, -1) for part in drawn))
+
+
+def samples_for(runs: int, image: Image) -> int:
+    """How many samples of each stream give about so many ``runs`` in all; those that fill a window come on top."""
+    return -(-max(1, runs) // (image.config.threads * image.config.inferences)) + padding(image.program)
 
 
 def stream_results(units: Units, outputs: Array) -> dict[str, list[list[Number]]]:
