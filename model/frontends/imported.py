@@ -28,8 +28,8 @@ class Imported:
 
     ``outputs`` are the formulas by name, in order, and ``inputs`` the names of all inputs of the model in order, also
     of those that no formula reads. A function such as ``tanh`` stays a function here: :mod:`.smooth` makes it a
-    polynomial on the range that its argument has. ``layers`` are in order, the outputs' own the last; the nodes of their
-    values stand in ``outputs`` themselves, so that a layer can be scaled and measured.
+    polynomial on the range that its argument has. ``layers`` are in order, the outputs' own the last; the nodes of
+    their values stand in ``outputs`` themselves, so that a layer can be scaled and measured.
 
     ``kind`` is one of :data:`KINDS`. A classifier has its ``classes``, one for each output, or two for a single output,
     which is above zero for the second; then ``argmax`` is the name of the one result, the number of the class, which

@@ -29,6 +29,9 @@ __all__ = ["Style", "TooLargeError", "build"]
 
 #: Groups of a graph at most; only products of values without sums of registers make more of them than were written.
 MOST_GROUPS = 400_000
+#: A form of inputs that is used several times and has so many terms is held in a register, where registers can be
+#: multiplied: to build it again for each use would take longer.
+LONG_FORM = 8
 
 
 class TooLargeError(Exception):
@@ -97,8 +100,9 @@ class _Builder:
                 return self.product([(arg, 1) for arg in args])
 
     def once(self, expression: Expression) -> Expression:
-        """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
-        if expression.is_form and fits(expression.terms()):
+        """An expression that is used several times: it becomes a value, unless it is a short form of inputs."""
+        long = self.style.sums and len(expression.linear) >= LONG_FORM
+        if expression.is_form and fits(expression.terms()) and not long:
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:
                 self.shared_forms.add(form_of(out.linear))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from skinny.model.formula.formula import Formula
 
@@ -126,7 +126,7 @@ def _steps(estimator: Any) -> list[Any]:
     return out
 
 
-def _refuse_unknown(estimator: Any) -> None:
+def _refuse_unknown(estimator: Any) -> NoReturn:
     reason = known_class(estimator, REASONS)
     if reason is not None:
         refuse(estimator, *REASONS[reason])
