@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -56,6 +56,7 @@ def compile_outputs(
     precision: Precision | None = None,
     keep: str = "linear,reversible",
     argmax: str = "",
+    inputs: Sequence[str] = (),
 ) -> tuple[Compilation, Program]:
     """Compile ``outputs``. Returns what the compiler reports, and the program with its ``title``."""
     # Loaded here, because programs that are only loaded and run need no compiler.
@@ -74,6 +75,7 @@ def compile_outputs(
         start=start,
         precision=precision,
         keep=parse_keep(keep),
+        inputs=inputs,
     )
     if argmax and not re.fullmatch("[A-Za-z_][A-Za-z_0-9]*", str(argmax)):
         raise InputError(f"argmax must be the name of a result, not {argmax!r}")

@@ -84,6 +84,7 @@ def compile(
     scale: str = "none",
     keep: str = "linear,reversible",
     argmax: str = "",
+    inputs: str | Sequence[str] = (),
 ) -> Program:
     """Compile a formula to a program and prove the result.
 
@@ -92,7 +93,9 @@ def compile(
     switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
     pairs by input, the program is the shortest that is proven precise enough. ``keep`` are the promises of the program
     (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
-    ``argmax`` it sends the number of its largest output alone, under that name. ``skinny compile --help`` explains the
+    ``argmax`` it sends the number of its largest output alone, under that name.
+    ``inputs`` names all inputs in the order of an input vector (``"x0 x1 x2"`` or a list); those that the program does
+    not read are left out of it. ``skinny compile --help`` explains the
     other options.
     """
     outputs, title = _outputs(formula)
@@ -120,6 +123,7 @@ def compile(
         precision=precision,
         keep=keep,
         argmax=argmax,
+        inputs=inputs.split() if isinstance(inputs, str) else [str(name) for name in inputs],
     )
     return Program(program)
 

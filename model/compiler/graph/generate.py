@@ -15,7 +15,15 @@ from typing import NamedTuple
 from .registers import Instruction, Registers
 from .values import NONE, ONE, UNIT, Graph, operands
 
-__all__ = ["Listing", "gather", "joined", "scatter"]
+__all__ = ["Listing", "gather", "joined", "renamed", "scatter"]
+
+
+#: Values that are computed one from the other, at most, between one sum and the next.
+CHAIN = 4
+
+
+#: Programs of so many registers take the numbers 0, 2, 3 and so on.
+FEW = 8
 
 
 class Listing(NamedTuple):
@@ -75,10 +83,11 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
     def finish(value: int) -> None:
         """The groups of inputs alone, which complete a value."""
         for place, group in enumerate(graph.values[value].groups):
-            if next(operands(group), None) is None:
+            if next(operands(group), None) is None and registers.is_missing(value, place):
                 registers.execute(value, place)
 
     for start in [value for value in _depth_first(graph) if not open_groups[value]]:
+        _open_layer(start, registers, readers)
         finish(start)
         done = [start]
         while done:
@@ -90,6 +99,8 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
                 if missing[reader][place]:
                     continue
                 _ready(reader, place, registers, needs)
+                if open_groups[reader] == 1:
+                    _open_layer(reader, registers, readers)
                 registers.execute(reader, place)
                 open_groups[reader] -= 1
                 if not open_groups[reader]:
@@ -97,6 +108,22 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
                     completed.append(reader)
             done += completed[::-1]
     return _rest(sender, registers, needs)
+
+
+def _open_layer(value: int, registers: Registers, readers: Sequence[Sequence[tuple[int, int]]]) -> None:
+    """Open the sums that will read a value, each with its constant, before the first of their terms is computed, so
+    that all terms look alike."""
+    if not registers.assign:
+        return
+    found = readers[value]
+    for _ in range(CHAIN):
+        if len(found) != 1 or len(registers.values[found[0][0]].groups) > 1:
+            break
+        found = readers[found[0][0]]
+    layer = [reader for reader, _ in found if registers.may_begin(reader)]
+    if layer and len(registers.free) > len(layer) + 1:
+        for reader in layer:
+            registers.begin(reader)
 
 
 def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
@@ -118,6 +145,28 @@ def joined(pieces: Sequence[Listing]) -> Listing:
         outputs[-1] = (*outputs[-1][:3], number < len(pieces))
         code += piece.code
     return Listing(code, outputs, sum(piece.cycles for piece in pieces), max(piece.width for piece in pieces))
+
+
+def renamed(listing: Listing, width: int) -> Listing:
+    """A listing of registers that may assign, with number 0 in place of ``width``. One of few registers has no use for
+    numbers that follow each other, and uses one register less."""
+    last = listing.width - 1
+    if last < width and listing.width > FEW:
+        return listing
+
+    def number(register: int) -> int:
+        return 0 if register == last else register
+
+    code = [
+        instruction._replace(
+            dst=number(instruction.dst),
+            src=number(instruction.src),
+            form=tuple(((k, u, number(r)), c) for (k, u, r), c in instruction.form),
+        )
+        for instruction in listing.code
+    ]
+    outputs = [(name, number(register), *rest) for name, register, *rest in listing.outputs]
+    return Listing(code, outputs, listing.cycles, max(listing.width - 1, 3))
 
 
 def _depth_first(graph: Graph) -> list[int]:

@@ -19,6 +19,8 @@ from .values import NONE, ONE, UNIT, Graph, Group, Key, TermForm, group_cost, is
 
 __all__ = ["Instruction", "Registers", "TooLongError", "TooNarrowError"]
 
+#: A sum of more groups than this may be a value of a layer.
+LAYER = 3
 #: The register that holds one.
 SOURCE = 1
 
@@ -51,7 +53,8 @@ class Registers:
         self.tidy = tidy
         self.most = most
         count = len(graph.values)
-        self.free: list[int] = [0, *range(2, width)]
+        #: Registers that are free, the next one first. Register 0 is the last, so that the others follow each other.
+        self.free: list[int] = [*range(2, width), width] if assign else [0, *range(2, width)]
         self.where = [NONE] * count
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
@@ -70,6 +73,8 @@ class Registers:
         self.log: dict[int, list[int]] = {}
         self.taken: dict[int, int] = {}
         self.pending: dict[int, dict[int, None]] = {}
+        #: For each value the group that is a constant, if there is one.
+        self.constants = [next((n for n, group in enumerate(value.groups) if _is_constant(group)), NONE) for value in graph.values]
         self.costs = [sum(group_cost(group.form) for group in value.groups) for value in graph.values]
         self.born = [0] * count
         self.code: list[Instruction] = []
@@ -112,23 +117,54 @@ class Registers:
             if operand not in later:
                 self.release(operand)
 
+    def is_missing(self, value: int, number: int) -> bool:
+        """Whether a group of a value is still to be run."""
+        return not self.complete[value] and number in self.pending.get(value, (number,))
+
+    def may_begin(self, value: int) -> bool:
+        """Whether a sum is not open yet, and could be with its constant at no cost."""
+        groups = self.values[value].groups
+        new = self.where[value] == NONE and value not in self.pending
+        return new and len(groups) > LAYER and self.constants[value] != NONE and all(g.form != UNIT for g in groups)
+
+    def begin(self, value: int) -> None:
+        """Open a value with its constant."""
+        number = self.constants[value]
+        self.counted[value][number] = 1
+        self.pending[value] = dict.fromkeys(n for n in range(len(self.values[value].groups)) if n != number)
+        self._allocate(value, self.values[value].groups[number])
+        self.log[value] = [number]
+
     def _open(self, value: int, group: Group, later: Collection[int]) -> None:
-        """The first group of a value: it takes over the register of a value that dies here, or a free one."""
+        """The first group of a value: it takes over the register of a value that dies here, or a free one. A free one
+        gets the constant of the value first, so that all other groups are added alike."""
         base = group.base
         dies = base != ONE and not self.remaining[base] and self.pins[base] == 1 and base not in later
         if dies and group.form == UNIT and not self.values[value].relu:
             self._take_over(value, base)
             return
-        mode = "relu" if self.values[value].relu else "assign" if self.assign else "add"
         if dies and self.assign:
             source = self.where[base]
             self._take_over(value, base)
-            self._write(source, group, 1, mode, source)
+            self._write(source, group, 1, self._mode(value), source)
             return
+        number = self.constants[value]
+        if self.assign and number in self.pending[value]:
+            del self.pending[value][number]
+            self.counted[value][number] = 1
+            self._allocate(value, self.values[value].groups[number])
+            self._write(self.where[value], group, 1, "add")
+        else:
+            self._allocate(value, group)
+
+    def _mode(self, value: int) -> str:
+        return "relu" if self.values[value].relu else "assign" if self.assign else "add"
+
+    def _allocate(self, value: int, group: Group) -> None:
         register = self.allocate()
         self.where[value] = register
         self.holds[register] = value
-        self._write(register, group, 1, mode)
+        self._write(register, group, 1, self._mode(value))
 
     def _take_over(self, value: int, other: int) -> None:
         register = self.where[other]
@@ -276,6 +312,14 @@ class Registers:
         for (weight, u, value), c in form:
             register = NONE if value == NONE else source if value == base and source != NONE else self.where[value]
             terms.append(((weight, u, register), c))
-        if terms[0][1] >= 0:
+        negative = tuple((key, -c) for key, c in terms)
+        # Where loops are wanted the sign stays in the weights, so that rows of a matrix look alike.
+        keeps_sign = self.assign and (len(terms) > 1 or terms[0][0][1] == NONE) and negative != self.accumulator
+        if keeps_sign or terms[0][1] >= 0:
             return 1, tuple(terms)
-        return -1, tuple((key, -c) for key, c in terms)
+        return -1, negative
+
+
+def _is_constant(group: Group) -> bool:
+    """Whether a group is a number or a named weight alone."""
+    return group.base == ONE and len(group.form) == 1 and group.form[0][0][1] == group.form[0][0][2] == NONE

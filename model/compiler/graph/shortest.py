@@ -14,7 +14,7 @@ from skinny.model.formula.formula import Formula, Operations
 from skinny.model.program.program import Program
 
 from .build import Style, TooLargeError, build
-from .generate import Listing, gather, joined, scatter
+from .generate import Listing, gather, joined, renamed, scatter
 from .lower import lower_listing
 from .registers import Registers, TooLongError, TooNarrowError
 from .values import Graph
@@ -58,7 +58,10 @@ def shortest(
             listing = joined([piece for piece in pieces if piece is not None])
             if best is None or _better(listing, best[0]):
                 best = listing, graph
-    return None if best is None else lower_listing(*best, given)
+    if best is None:
+        return None
+    listing, graph = best
+    return lower_listing(listing if "reversible" in keep else renamed(listing, width), graph, given)
 
 
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
