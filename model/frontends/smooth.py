@@ -3,29 +3,41 @@
 Precondition: a model with ``tanh`` or ``sigmoid`` in it, and the ranges of its inputs or rows. Postcondition: the same
 model with polynomials, within the error that was asked for on the range that the arguments have, and a note for each
 layer. A polynomial is odd around the middle of a symmetric range, and its argument is folded into the layer's weights.
-Cost: some tens of milliseconds a layer.
+Where the function changes by no more than half of the error, its argument is cut off by two relus, so that the degree
+stays low however far arguments go. Cost: some tens of milliseconds a layer.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
+from skinny.model.errors import CheckError
 from skinny.model.formula.formula import Formula, constant, postorder, product, total, variables
+from skinny.model.formula.function import apply
 from skinny.model.functions.approximate import approximate
 from skinny.model.functions.prove import monomials
 
 from .imported import Imported, Layer
 from .ranges import Range, term
 
-__all__ = ["Activation", "has_functions", "smoothed"]
+__all__ = ["Activation", "Activations", "find_activations", "has_functions", "smoothed"]
 
-#: Beyond the range of rows, so that those that come later have room.
-MARGIN = 1.25
+#: Half of a range is a multiple of one in so many, and is not smaller than this.
+STEPS, SMALLEST = 4096, 1e-3
 
-#: A function, half of its symmetric range, and the coefficients of its polynomial over the range mapped to -1 to 1.
-Activation = tuple[str, Fraction, tuple[Fraction, ...]]
+
+class Activation(NamedTuple):
+    """What stands for a function: ``half`` of its symmetric range, whether arguments beyond it are ``cut`` off, the
+    ``coefficients`` of the polynomial over the range mapped to -1 to 1, and the bound of its error."""
+
+    half: Fraction
+    cut: bool
+    coefficients: tuple[Fraction, ...]
+    error: Fraction
 
 
 def has_functions(imported: Imported) -> bool:
@@ -33,42 +45,86 @@ def has_functions(imported: Imported) -> bool:
     return any(node.kind == "function" for node in postorder(*imported.outputs.values()))
 
 
-def smoothed(
+#: The activations of a model, by the number of the layer and the name of the function.
+Activations = dict[tuple[int, str], Activation]
+
+
+def find_activations(
     imported: Imported, find_ranges: Callable[[Collection[Formula]], dict[int, Range]], error: Fraction, margin: float
-) -> Imported:
-    """The model with polynomials in place of its functions. ``find_ranges`` gives the ranges of nodes; they are widened
-    by ``margin``."""
-    layers: list[Layer] = []
-    notes: list[str] = []
+) -> Activations:
+    """What is to stand for the functions of a model. ``find_ranges`` gives the ranges of nodes; they are widened by
+    ``margin``."""
+    ranges = find_ranges(list(imported.outputs.values()))
+    out: Activations = {}
+    for number, functions in enumerate(_functions(imported)):
+        for name in dict.fromkeys(str(node.value) for node in functions):
+            size = max(ranges[id(node.args[0])].size for node in functions if node.value == name)
+            try:
+                out[number, name] = _activation(name, size * margin, error)
+            except CheckError as refused:
+                raise CheckError(f"{_layer_name(imported, number)}: {str(refused).partition(': ')[2]}") from None
+    return out
+
+
+def smoothed(imported: Imported, activations: Activations) -> Imported:
+    """The model with polynomials in place of its functions."""
     known: dict[int, Formula] = {}
-    rest = Layer("", tuple(imported.outputs.values()))
-    for layer in (*imported.layers, rest):
-        functions = [node for node in postorder(*layer.values) if node.kind == "function" and id(node) not in known]
-        made: dict[str, tuple[Fraction, tuple[Fraction, ...]]] = {}
-        if functions:
-            arguments = [_rebuilt(node.args[0], known) for node in functions]
-            ranges = find_ranges(arguments)
-            for name in dict.fromkeys(str(node.value) for node in functions):
-                own = [ranges[id(arg)] for node, arg in zip(functions, arguments, strict=True) if node.value == name]
-                made[name], note = _polynomial(name, max(found.size for found in own) * margin, error)
-                notes.append(f"{layer.name or 'outputs'}: {note}")
-            for node, argument in zip(functions, arguments, strict=True):
-                half, coefficients = made[str(node.value)]
-                known[id(node)] = _horner(_divided(argument, half), coefficients)
-        layers.append(Layer(layer.name, tuple(_rebuilt(value, known) for value in layer.values)))
-    outputs = dict(zip(imported.outputs, layers.pop().values, strict=True))
-    return replace(imported, outputs=outputs, layers=tuple(layers), notes=(*imported.notes, *notes))
+    for number, functions in enumerate(_functions(imported)):
+        for node in functions:
+            activation = activations[number, str(node.value)]
+            t = _divided(_rebuilt(node.args[0], known), activation.half)
+            known[id(node)] = _horner(_cut(t) if activation.cut else t, activation.coefficients)
+    return replace(
+        imported,
+        outputs={name: _rebuilt(value, known) for name, value in imported.outputs.items()},
+        layers=tuple(
+            Layer(name, tuple(_rebuilt(value, known) for value in values)) for name, values in imported.layers
+        ),
+        notes=(
+            *imported.notes,
+            *(
+                f"{_layer_name(imported, number)}: {name} became a polynomial of degree {len(made.coefficients) - 1} "
+                f"on ±{float(made.half):.3g}{', cut off beyond' if made.cut else ''}, with an error of at most "
+                f"{float(made.error):.2g}"
+                for (number, name), made in activations.items()
+            ),
+        ),
+    )
 
 
-def _polynomial(name: str, size: float, error: Fraction) -> tuple[tuple[Fraction, tuple[Fraction, ...]], str]:
-    """Half of the range, the coefficients, and what to say of them."""
-    half = Fraction(max(size, 1e-3)).limit_denominator(1 << 12)
+def _functions(imported: Imported) -> list[list[Formula]]:
+    """The functions of each layer that are in no layer before it, and those behind all layers."""
+    seen: set[int] = set()
+    out = []
+    for values in (*(layer.values for layer in imported.layers), tuple(imported.outputs.values())):
+        found = [node for node in postorder(*values) if node.kind == "function" and id(node) not in seen]
+        seen.update(id(node) for node in found)
+        out.append(found)
+    return out
+
+
+def _layer_name(imported: Imported, number: int) -> str:
+    return imported.layers[number].name if number < len(imported.layers) else "outputs"
+
+
+def _activation(name: str, size: float, error: Fraction) -> Activation:
+    """A polynomial within ``error`` of the function, whose argument is at most ``size``."""
+    tail = float(error) / 2
+    far = math.atanh(1 - tail) if name == "tanh" else math.log(1 / tail - 1)
+    cut = size > far
+    half = Fraction(math.ceil((far if cut else max(size, SMALLEST)) * STEPS), STEPS)
     (v,) = variables("v")
-    found = approximate({"y": Formula("function", (v,), name)}, {"v": (-half, half)}, error)["y"]
+    allowed = error / 2 if cut else error
+    found = approximate({"y": Formula("function", (v,), name)}, {"v": (-half, half)}, allowed)["y"]
     (part,) = found.parts
-    return (half, tuple(monomials(part.chebyshev))), (
-        f"{name} became a polynomial of degree {found.degree} on ±{float(half):.3g}, with an error of at most "
-        f"{float(found.error):.2g}"
+    return Activation(half, cut, tuple(monomials(part.chebyshev)), found.error + (error / 2 if cut else 0))
+
+
+def _cut(t: Formula) -> Formula:
+    """``t``, cut off at -1 and 1."""
+    above = apply("relu", t + 1)
+    return total(
+        [product([constant(-1), apply("relu", total([product([constant(-1), above]), constant(2)]))]), constant(1)]
     )
 
 

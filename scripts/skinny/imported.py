@@ -16,7 +16,7 @@ from skinny.model.frontends.choose import Calibration, choose_format
 from skinny.model.frontends.imported import Imported
 from skinny.model.frontends.scale import Scaled
 from skinny.model.frontends.settable import Slots, compile_settable
-from skinny.model.frontends.smooth import has_functions, smoothed
+from skinny.model.frontends.smooth import find_activations, has_functions, smoothed
 from skinny.model.program.program import MOST_WIDTH
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.units import Units
@@ -55,7 +55,8 @@ def compile_model(
                 f"{imported.title}: its activations become polynomials on the range that they are used on: give "
                 "calibration=rows, such as those it was fitted on, or box=(LO, HI)"
             )
-        imported = smoothed(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
+        activations = find_activations(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
+        imported = smoothed(imported, activations)
     if ring is None:
         read = [name for name in imported.inputs if name in imported.read]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
