@@ -196,7 +196,7 @@ class _Judge:
         self.imported = imported
         self.calibration = calibration
         outputs = list(imported.outputs.values())
-        self.wanted = np.stack(row_values(outputs, calibration.columns, outputs), axis=1)
+        self.wanted = np.stack(row_values(calibration.columns, outputs), axis=1)
         spread = np.ptp(self.wanted, axis=0)
         self.allowed = (
             np.where(spread > 0, ERROR * spread, ERROR) if error is None else np.full(len(spread), float(error))

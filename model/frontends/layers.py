@@ -22,7 +22,7 @@ UNKNOWN = "a value between its layers"
 def layer_values(layer: Layer, columns: dict[str, Floats]) -> Floats:
     """The values of a layer at rows, those that a relu is taken of included, of shape ``(values, rows)``."""
     nodes = [*layer.values, *(value.args[0] for value in layer.values if value.kind == "relu")]
-    return np.stack(row_values(nodes, columns, nodes))
+    return np.stack(row_values(columns, nodes))
 
 
 def overflowing_layer(program: Program, scaled: Scaled, overflow: Overflow) -> str:

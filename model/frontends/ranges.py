@@ -6,7 +6,8 @@ array operation a weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, formula_text, postorder
 from skinny.model.limits import checked
+from skinny.model.rings import Array, Real, Ring
 
 __all__ = ["Range", "box_ranges", "own_nodes", "row_ranges", "row_values", "term"]
 
 Floats = NDArray[np.float64]
+FLOATS = Real()
 
 
 class Range(NamedTuple):
@@ -60,17 +63,17 @@ def _used(outputs: Collection[Formula]) -> tuple[list[Formula], dict[int, int]]:
     return [node for node in nodes if id(node) in uses], uses
 
 
-def row_values(outputs: Collection[Formula], columns: Mapping[str, Floats], keep: Collection[Formula]) -> list[Floats]:
-    """The values of the nodes ``keep``, which are among the ``outputs`` or below them, at rows: ``columns`` holds an
-    array for each input. Others are dropped when the last node that uses them has its value."""
-    out: dict[int, Floats] = {}
+def row_values(columns: Mapping[str, Array], keep: Sequence[Formula], ring: Ring = FLOATS) -> list[Array]:
+    """The values of the nodes ``keep`` at rows, computed in ``ring`` term by term: ``columns`` holds the elements of
+    each input that is read."""
+    out: dict[int, Array] = {}
     wanted = {id(node) for node in keep}
 
-    def found(node: Formula, value: Floats) -> None:
+    def found(node: Formula, value: Array) -> None:
         if id(node) in wanted:
             out[id(node)] = value
 
-    _walk([*outputs, *keep], columns, found)
+    _walk(keep, columns, ring, found)
     return [out[id(node)] for node in keep]
 
 
@@ -78,48 +81,60 @@ def row_ranges(outputs: Collection[Formula], columns: Mapping[str, Floats]) -> d
     """The range of each node over rows, by the ``id`` of the node."""
     out: dict[int, Range] = {}
 
-    def found(node: Formula, value: Floats) -> None:
+    def found(node: Formula, value: Array) -> None:
         out[id(node)] = Range(float(value.min()), float(value.max()))
 
-    _walk(outputs, columns, found)
+    _walk(outputs, columns, FLOATS, found)
     return out
 
 
 def _walk(
-    outputs: Collection[Formula], columns: Mapping[str, Floats], found: Callable[[Formula, Floats], None]
+    outputs: Collection[Formula],
+    columns: Mapping[str, Array],
+    ring: Ring,
+    found: Callable[[Formula, Array], None],
 ) -> None:
-    """Tell ``found`` the values of each node in turn."""
+    """Tell ``found`` the values of each node in turn. They are dropped when the last node that uses them has its
+    own."""
     nodes, uses = _used(outputs)
-    known: dict[int, Floats] = {}
+    known: dict[int, Array] = {}
     rows = len(next(iter(columns.values()))) if columns else 1
+
+    def everywhere(value: Fraction) -> Array:
+        return ring.constant(ring.encode(value), rows)
+
     for node in checked(nodes):
+        args = node.args
         match node.kind:
             case "constant":
-                value = np.full(rows, float(node.value))
+                value = everywhere(node.value)
             case "variable":
                 value = columns[node.value]
             case "sum":
-                value = np.zeros(rows)
-                for arg in node.args:
+                value = everywhere(Fraction(0))
+                scratch = np.empty_like(value)
+                for arg in args:
                     factor, rest = term(arg)
                     if rest is None:
                         assert factor is not None
-                        value += float(factor.value)
+                        value = ring.add(value, everywhere(factor.value))
+                    elif factor is None:
+                        value = ring.add(value, known[id(rest)])
                     else:
-                        value += known[id(rest)] if factor is None else float(factor.value) * known[id(rest)]
-            case "product":
-                value = np.ones(rows)
-                for arg in node.args:
-                    value = value * known[id(arg)]
-            case "power":
-                value = known[id(node.args[0])] ** node.value
+                        ring.accumulate(value, ring.constant(ring.encode(factor.value), 1), known[id(rest)], 1, scratch)
+            case "product" | "power":
+                several = args if node.kind == "product" else args * node.value
+                value = known[id(several[0])] if several else everywhere(Fraction(1))
+                for arg in several[1:]:
+                    value = ring.mul(value, known[id(arg)])
             case "relu":
-                value = np.maximum(known[id(node.args[0])], 0.0)
+                value = known[id(args[0])].copy()
+                ring.relu(value)
             case _:
-                value = _function(node, known[id(node.args[0])])
+                value = _function(node, known[id(args[0])])
         known[id(node)] = value
         found(node, value)
-        for arg in node.args:
+        for arg in args:
             factor = term(arg)[1] if node.kind == "sum" else arg
             if factor is not None:
                 uses[id(factor)] -= 1

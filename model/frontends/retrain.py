@@ -7,18 +7,20 @@ told apart by what their weight multiplies. Cost: linear.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, constant, formula_text, postorder
+from skinny.model.program.units import scaled as times
 
-from .imported import Imported
+from .imported import Imported, Layer
 from .ranges import term
+from .scale import Scaled
 
-__all__ = ["retrained"]
-
-ZERO = constant(0)
+__all__ = ["retrained", "with_values"]
 
 
 def retrained(first: Imported, again: Imported) -> dict[int, Fraction]:
@@ -42,6 +44,42 @@ def retrained(first: Imported, again: Imported) -> dict[int, Fraction]:
     for name, formula in first.outputs.items():
         matching.match(formula, again.outputs[name])
     return matching.values
+
+
+def with_values(
+    imported: Imported, scaled: Scaled | None, values: Mapping[int, Fraction]
+) -> tuple[Imported, Scaled | None]:
+    """The same model with other ``values`` of its constants, scaled by the same powers of two."""
+    known = _rebuilt(imported.outputs.values(), values)
+    changed = replace(
+        imported,
+        outputs={name: known[id(formula)] for name, formula in imported.outputs.items()},
+        layers=tuple(Layer(name, tuple(known[id(value)] for value in found)) for name, found in imported.layers),
+    )
+    if scaled is None:
+        return changed, None
+    inside = {place: times(values[origin], power) for place, (origin, power) in scaled.origins.items()}
+    made = _rebuilt(scaled.outputs.values(), inside)
+    return changed, scaled._replace(
+        outputs={name: made[id(formula)] for name, formula in scaled.outputs.items()},
+        layers=tuple(Layer(name, tuple(made[id(value)] for value in found)) for name, found in scaled.layers),
+        origins={
+            id(made[place]): (id(known[origin]), power)
+            for place, (origin, power) in scaled.origins.items()
+            if place in made
+        },
+    )
+
+
+def _rebuilt(roots: Iterable[Formula], values: Mapping[int, Fraction]) -> dict[int, Formula]:
+    """All nodes below ``roots`` anew, constants with their ``values``, by the ids of the old ones."""
+    known: dict[int, Formula] = {}
+    for node in postorder(*roots):
+        if node.kind == "constant":
+            known[id(node)] = constant(values.get(id(node), node.value))
+        else:
+            known[id(node)] = Formula(node.kind, tuple(known[id(arg)] for arg in node.args), node.value)
+    return known
 
 
 class _Matching:
@@ -78,8 +116,8 @@ class _Matching:
         for arg in _operands(other):
             factor, rest = term(arg)
             waiting.setdefault(-1 if rest is None else self.keys[id(rest)], []).append((factor, rest))
-        for found in waiting.values():
-            found.reverse()
+        for several in waiting.values():
+            several.reverse()
         out = []
         for arg in _operands(one):
             factor, rest = term(arg)
@@ -96,8 +134,8 @@ class _Matching:
                 self.refuse(f"{formula_text(arg, 40)} had no weight")
             if rest is not None and inner is not None:
                 out.append((rest, inner))
-        for found in waiting.values():
-            for new, inner in found:
+        for several in waiting.values():
+            for new, inner in several:
                 if new is None or new.value:
                     what = "a bias" if inner is None else f"a weight for {formula_text(inner, 40)}"
                     self.refuse(f"it has {what}, which was zero when the program was compiled")

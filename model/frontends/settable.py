@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
 from skinny.model.compiler.goal import Goal
 from skinny.model.compiler.graph.shortest import shortest
 from skinny.model.compiler.pipeline import Compilation, compile_formula
@@ -23,7 +24,7 @@ from skinny.model.formula.formula import Formula, constant, facts, operations, p
 from skinny.model.limits import current, watched
 from skinny.model.program.program import Program
 
-__all__ = ["Slots", "compile_settable", "constant_nodes", "same_shape"]
+__all__ = ["Slots", "compile_settable", "constant_nodes", "refilled", "same_shape"]
 
 #: Constants that the compiler may use as they are: they save instructions, and no training gives them.
 PLAIN = (-1, 0, 1)
@@ -78,11 +79,34 @@ def compile_settable(
     places = {tag: (number, 1) for number, tag in enumerate(tags)} | {-t: (n, -1) for n, t in enumerate(tags)}
     program = compiled.program
     if any(weight not in places and weight not in PLAIN for weight in program.weights):
-        return compile_formula(outputs, inputs=inputs, width=width, keep=keep), None
+        compiled = _compiled(outputs, inputs, width, keep)
+        checked = prove(compiled.program, outputs, operations(*outputs.values()))
+        return replace(compiled, checked=checked, seconds=time.perf_counter() - began), None
     slots = Slots(tuple(places.get(weight) for weight in program.weights))
     program = slots.filled(program, values)
     checked = prove(program, outputs, operations(*outputs.values()))
     return replace(compiled, program=program, checked=checked, seconds=time.perf_counter() - began), slots
+
+
+def refilled(
+    program: Program, slots: Slots | None, before: Mapping[str, Formula], after: Mapping[str, Formula], keep: Set[str]
+) -> Program:
+    """``program``, which was compiled from ``before``, with the constants of ``after``, which has the same shape. Where
+    there are no slots, it is compiled again, and refused unless nothing but weights changed."""
+    again = "compile the model again"
+    nodes = constant_nodes(after)
+    for old, new in zip(constant_nodes(before), nodes, strict=True):
+        if old.value != new.value and old.value in PLAIN:
+            raise InputError(f"a weight that was {old.value} became {float(new.value):g}: {again}")
+    if slots is not None:
+        return slots.filled(program, [node.value for node in nodes])
+    made = _compiled(after, program.inputs, program.width, keep).program
+    same = made.forms == program.forms and all(
+        np.array_equal(*pair) for pair in zip(made.code.arrays(), program.code.arrays(), strict=True)
+    )
+    if not same:
+        raise InputError(f"other weights give other instructions, as several became one: {again}")
+    return replace(program, weights=made.weights, derived=made.derived)
 
 
 def _tagged(outputs: Mapping[str, Formula], tags: Sequence[Fraction]) -> dict[str, Formula]:

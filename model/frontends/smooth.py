@@ -72,8 +72,9 @@ def smoothed(imported: Imported, activations: Activations) -> Imported:
     for number, functions in enumerate(_functions(imported)):
         for node in functions:
             activation = activations[number, str(node.value)]
-            t = _divided(_rebuilt(node.args[0], known), activation.half)
-            known[id(node)] = _horner(_cut(t) if activation.cut else t, activation.coefficients)
+            argument = _rebuilt(node.args[0], known)
+            t = _cut(argument, activation.half) if activation.cut else _divided(argument, activation.half)
+            known[id(node)] = _horner(t, activation.coefficients)
     return replace(
         imported,
         outputs={name: _rebuilt(value, known) for name, value in imported.outputs.items()},
@@ -120,12 +121,11 @@ def _activation(name: str, size: float, error: Fraction) -> Activation:
     return Activation(half, cut, tuple(monomials(part.chebyshev)), found.error + (error / 2 if cut else 0))
 
 
-def _cut(t: Formula) -> Formula:
-    """``t``, cut off at -1 and 1."""
-    above = apply("relu", t + 1)
-    return total(
-        [product([constant(-1), apply("relu", total([product([constant(-1), above]), constant(2)]))]), constant(1)]
-    )
+def _cut(argument: Formula, half: Fraction) -> Formula:
+    """``argument / half``, cut off at -1 and 1."""
+    above = apply("relu", _divided(argument, half, 1))
+    left = apply("relu", total([product([constant(-1), above]), constant(2)]))
+    return total([product([constant(-1), left]), constant(1)])
 
 
 def _horner(t: Formula, coefficients: tuple[Fraction, ...]) -> Formula:
@@ -144,14 +144,18 @@ def _horner(t: Formula, coefficients: tuple[Fraction, ...]) -> Formula:
     return total([out, constant(coefficients[0])]) if coefficients[0] else out
 
 
-def _divided(argument: Formula, half: Fraction) -> Formula:
-    """``argument / half``, folded into its terms."""
+def _divided(argument: Formula, half: Fraction, shift: int = 0) -> Formula:
+    """``argument / half + shift``, folded into its terms."""
     terms = []
+    bias = Fraction(shift)
     for arg in argument.args if argument.kind == "sum" else (argument,):
         factor, rest = term(arg)
-        scale = constant((Fraction(1) if factor is None else factor.value) / half)
-        terms.append(scale if rest is None else product([scale, rest]))
-    return terms[0] if len(terms) == 1 else total(terms)
+        scale = (Fraction(1) if factor is None else factor.value) / half
+        if rest is None:
+            bias += scale
+        else:
+            terms.append(product([constant(scale), rest]))
+    return total([*terms, constant(bias)])
 
 
 def _rebuilt(root: Formula, known: dict[int, Formula]) -> Formula:

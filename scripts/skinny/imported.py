@@ -7,16 +7,18 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from skinny.model.compiler.goal import parse_keep
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.frontends.choose import Calibration, choose_format
+from skinny.model.frontends.find import import_model
 from skinny.model.frontends.imported import Imported
+from skinny.model.frontends.retrain import retrained, with_values
 from skinny.model.frontends.scale import Scaled
-from skinny.model.frontends.settable import Slots, compile_settable
-from skinny.model.frontends.smooth import find_activations, has_functions, smoothed
+from skinny.model.frontends.settable import Slots, compile_settable, refilled
+from skinny.model.frontends.smooth import Activations, find_activations, has_functions, smoothed
 from skinny.model.program.program import MOST_WIDTH
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.units import Units
@@ -44,11 +46,12 @@ def compile_model(
 ) -> ImportedProgram:
     """The program of a trained model; :func:`skinny.compile` explains the options."""
     width = MOST_WIDTH if width is None else width
-    promises = parse_keep("none" if keep is None else keep)
+    promises = frozenset(parse_keep("none" if keep is None else keep))
     known = _calibration(imported, calibration, box)
     allowed = None if error is None else as_number(error, "error")
     if allowed is not None and allowed <= 0:
         raise InputError(f"error must be above zero, not {error}")
+    activations: Activations = {}
     if has_functions(imported):
         if known is None:
             raise InputError(
@@ -61,7 +64,7 @@ def compile_model(
         read = [name for name in imported.inputs if name in imported.read]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
         program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
-        return ImportedProgram(program, imported, slots, None)
+        return ImportedProgram(program, imported, Origin(slots, None, activations, promises))
     if known is None:
         raise InputError(
             f"ring={ring!r} needs to know the inputs: give calibration=rows, such as those it was fitted on, or "
@@ -69,7 +72,9 @@ def compile_model(
         )
     bits, frac = _format(ring)
     chosen = choose_format(imported, width, promises, known, bits=bits, frac=frac, error=allowed)
-    return ImportedProgram(chosen.compilation.program, imported, chosen.slots, chosen.scaled)
+    return ImportedProgram(
+        chosen.compilation.program, imported, Origin(chosen.slots, chosen.scaled, activations, promises)
+    )
 
 
 def _format(ring: Any) -> tuple[int | None, int | None]:
@@ -111,6 +116,16 @@ def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
     return values
 
 
+class Origin(NamedTuple):
+    """How a program came from its model: the constants that its weights are, the powers of two that were folded into
+    them, if there is a format, the polynomials of its activations, and the promises that it keeps."""
+
+    slots: Slots | None
+    scaled: Scaled | None
+    activations: Activations
+    keep: frozenset[str]
+
+
 class ImportedProgram(Program):
     """The program of a trained model. ``imported`` is the model as formulas.
 
@@ -118,13 +133,12 @@ class ImportedProgram(Program):
     left out. The ring is by default ``real``, unless the program was compiled for another one.
     """
 
-    __slots__ = ("imported", "scaled", "slots")
+    __slots__ = ("imported", "origin")
 
-    def __init__(self, model: ModelProgram, imported: Imported, slots: Slots | None, scaled: Scaled | None) -> None:
+    def __init__(self, model: ModelProgram, imported: Imported, origin: Origin) -> None:
         super().__init__(model)
         self.imported = imported
-        self.slots = slots
-        self.scaled = scaled
+        self.origin = origin
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -162,6 +176,26 @@ class ImportedProgram(Program):
         if self.classes:
             return np.array(self.classes)[columns[:, 0].astype(np.int64)]
         return columns[:, 0] if columns.shape[1] == 1 else columns
+
+    def set_weights(self, model: Any) -> ImportedProgram:
+        """The same program with the weights of ``model``, which was trained again and has the same shape. Instructions
+        and scales stay as they are, so a core that holds this program needs new words in its weight memory alone."""
+        again = import_model(model)
+        if again is None:
+            raise InputError(f"set_weights takes a trained model, not {shown(model)}")
+        slots, scaled, activations, keep = self.origin
+        if activations:
+            again = smoothed(again, activations)
+        imported, scaled = with_values(self.imported, scaled, retrained(self.imported, again))
+        before = self.imported if self.origin.scaled is None else self.origin.scaled
+        program = refilled(self.model, slots, before.outputs, (imported if scaled is None else scaled).outputs, keep)
+        if program.ring:
+            try:
+                program.quantise(self._ring(None))
+            except InputError as error:
+                raise InputError(f"{error}, so the new weights need another scale: compile the model again") from None
+        named = replace(imported, classes=again.classes, title=again.title)
+        return ImportedProgram(program, named, Origin(slots, scaled, activations, keep))
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)
