@@ -17,6 +17,7 @@ FRONT_DOOR = "scripts/skinny"
 PARTS = {
     "model/compiler/passes": "model/compiler",
     "model/compiler/graph": "model/compiler",
+    "model/frontends/sklearn": "model/frontends",
     "model/rings": "model",
     "scripts/bench": "scripts",
 }
@@ -51,7 +52,7 @@ ROOMS = {
     "model/parallel": Room("model model/program model/run model/machine", "numpy"),
     "model/link": Room("model model/machine", "numpy"),
     "model/learn": Room(MODEL, "numpy"),
-    "model/frontends": Room(MODEL, "numpy"),
+    "model/frontends": Room(MODEL, "numpy onnx"),
     "hdl": Room("", ""),
     "hdl/parts": Room("model model/machine", "amaranth"),
     "hdl/core": Room("model model/machine model/parallel hdl/parts", "amaranth"),
