@@ -83,7 +83,9 @@ class Goal:
         if not self.inputs:
             return written
         place = {name: number for number, name in enumerate(self.inputs)}
-        return sorted(written, key=lambda pair: place.get(pair[0].value, len(place)) if pair[0].kind == "variable" else len(place))
+        return sorted(
+            written, key=lambda pair: place.get(pair[0].value, len(place)) if pair[0].kind == "variable" else len(place)
+        )
 
     def uses(self, name: str) -> bool:
         return name not in self.without

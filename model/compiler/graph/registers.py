@@ -74,7 +74,9 @@ class Registers:
         self.taken: dict[int, int] = {}
         self.pending: dict[int, dict[int, None]] = {}
         #: For each value the group that is a constant, if there is one.
-        self.constants = [next((n for n, group in enumerate(value.groups) if _is_constant(group)), NONE) for value in graph.values]
+        self.constants = [
+            next((n for n, group in enumerate(value.groups) if _is_constant(group)), NONE) for value in graph.values
+        ]
         self.costs = [sum(group_cost(group.form) for group in value.groups) for value in graph.values]
         self.born = [0] * count
         self.code: list[Instruction] = []
