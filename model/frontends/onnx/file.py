@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, checker, numpy_helper
 from skinny.model.errors import InputError
 from skinny.model.files import read_bytes
+from skinny.model.limits import check
 
 from .forms import claim
 
@@ -34,6 +35,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelProto:
     except (DecodeError, RuntimeError):
         raise InputError(f"{path}: not an ONNX file: write it anew, for example with torch.onnx.export") from None
     for tensor in _tensors(model):
+        check()
         if tensor.data_location == TensorProto.EXTERNAL:
             _fetch(tensor, Path(path))
     return model
@@ -50,8 +52,8 @@ def _fetch(tensor: TensorProto, path: Path) -> None:
     """Read the content of ``tensor`` from the other file that it names, which must stand beside the model."""
     where = {entry.key: entry.value for entry in tensor.external_data}
     folder = path.resolve().parent
-    other = (folder / where.get("location", "")).resolve()
-    if "\0" in where.get("location", "") or not other.is_relative_to(folder) or not other.is_file():
+    other = (folder / where.get("location", "").replace("\0", "")).resolve()
+    if not other.is_relative_to(folder) or not other.is_file():
         raise InputError(
             f"{path}: the data of {tensor.name!r} is not in a file of its folder: save the model in one file"
         )
@@ -86,19 +88,20 @@ def expect_sound(model: ModelProto) -> int:
     ):
         if part:
             raise InputError(f"the model has parts that are not known: {instead}")
+    for tensor in _tensors(model):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            raise InputError(f"the tensor {tensor.name!r} is not in the model: load the model with its external data")
     try:
         checker.check_model(model)
-    except checker.ValidationError as error:
-        raise InputError(f"not a valid ONNX model: {str(error).strip().splitlines()[0]}") from None
+    except (checker.ValidationError, RuntimeError, ValueError) as error:
+        raise InputError(f"not a valid ONNX model: {(str(error).splitlines() or ['?'])[0]}") from None
     return version
 
 
 def numbers(tensor: TensorProto) -> NDArray[Any]:
     """The content of ``tensor``; small types that numpy does not have become larger ones of the same kind."""
     size = int(np.prod(tensor.dims, dtype=object))
-    if tensor.data_location == TensorProto.EXTERNAL or any(dim < 0 for dim in tensor.dims):
-        raise InputError(f"the tensor {tensor.name!r} is not in the model: save the model in one file")
-    claim(size)
+    claim(abs(size))
     try:
         found = numpy_helper.to_array(tensor)
     except (ValueError, TypeError, OverflowError) as error:

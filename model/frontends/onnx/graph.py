@@ -12,7 +12,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula
-from skinny.model.limits import check
+from skinny.model.limits import check, watched
 
 from ..imported import PROBABILITIES, Imported, Layer
 from .affine import AFFINE
@@ -45,12 +45,13 @@ NUMBERS = {TensorProto.DataType.Value(kind) for kind in KINDS.split()}
 
 def import_onnx(given: ModelProto | str | os.PathLike[str]) -> Imported:
     """The network ``given``, or in the file of that name, as formulas. What cannot be one is refused by its node."""
-    if isinstance(given, ModelProto):
-        return _imported(given, given.graph.name or "network")
-    try:
-        return _imported(read_model(given), Path(given).name)
-    except InputError as error:
-        raise InputError(f"{given}: {str(error).removeprefix(f'{given}: ')}") from None
+    with watched("reading the network"):
+        if isinstance(given, ModelProto):
+            return _imported(given, given.graph.name or "network")
+        try:
+            return _imported(read_model(given), Path(given).name)
+        except InputError as error:
+            raise InputError(f"{given}: {str(error).removeprefix(f'{given}: ')}") from None
 
 
 def _imported(model: ModelProto, title: str) -> Imported:

@@ -93,7 +93,7 @@ class Step:
         """Input ``index``, which must not depend on the inputs of the network."""
         found = self.value(index)
         if isinstance(found, Forms):
-            self.refuse(f"its {what} depends on the inputs of the network: it must be a constant")
+            self.refuse(f"its {what} must be constant, not computed from the inputs of the network")
         return found
 
     def wholes(self, index: int, attribute: str) -> tuple[int, ...] | None:
