@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .forms import NOTHING, Forms, claim
+from .forms import NOTHING, Forms, Numbers, claim
 from .step import Array, Step, Value
 from .windows import Windows, windows
 
@@ -64,23 +64,25 @@ def _sub(step: Step) -> Value:
 def _mul(step: Step) -> Value:
     if both := _both(step):
         return np.multiply(*both)
+    for index, other in ((0, 1), (1, 0)):
+        if not step.depends(index):
+            return _scaled(step, step.forms(other), step.weights(index, "factor"))
     first, second = alike(step, step.forms(0), step.forms(1))
-    if first.constant or second.constant:
-        number, forms = (first, second) if first.constant else (second, first)
-        return forms.scaled(number.numbers)
     return step.held.multiplied(first, second, step.name)
+
+
+def _scaled(step: Step, forms: Forms, factors: Numbers) -> Forms:
+    """``forms`` times ``factors``, broadcast to one shape."""
+    return _broadcast(forms, _common(step, forms.shape, factors.values.shape)).scaled(factors)
 
 
 def _div(step: Step) -> Value:
     both = _both(step)
-    divisor = step.value(1)
-    if isinstance(divisor, Forms):
-        step.refuse("it divides by values that depend on the inputs: only a constant can divide")
+    divisor = step.constant(1, "divisor")
     if not np.all(divisor):
         step.refuse("it divides by zero")
     if both is None:
-        first, second = alike(step, step.forms(0), Forms.of_numbers(divisor))
-        return first.scaled(1 / second.numbers)
+        return _scaled(step, step.forms(0), step.held.weights(1 / divisor.astype(np.float64)))
     if np.issubdtype(both[0].dtype, np.integer):  # towards zero
         return np.sign(both[0]) * np.sign(both[1]) * (np.abs(both[0]) // np.abs(both[1]))
     return np.divide(*both)
@@ -128,13 +130,13 @@ def _product(step: Step, first: Array | Forms, second: Array | Forms) -> Forms:
         step.refuse(f"the shapes {tuple(first.shape)} and {tuple(second.shape)} do not fit together")
     _common(step, first.shape[:-2], second.shape[:-2])
     if isinstance(first, np.ndarray):
-        forms = Forms.of_numbers(second) if isinstance(second, np.ndarray) else second
+        forms = second if isinstance(second, Forms) else Forms.of_numbers(Numbers.plain(second))
         columns = np.swapaxes(forms.places, -1, -2)[..., None, :, :]
-        factors = first[..., :, None, :]
+        factors = step.held.weights(first[..., :, None, :])
     elif isinstance(second, np.ndarray):
         forms = first
         columns = forms.places[..., :, None, :]
-        factors = np.swapaxes(second, -1, -2)[..., None, :, :]
+        factors = step.held.weights(np.swapaxes(second, -1, -2)[..., None, :, :])
     else:
         step.refuse("both of its factors depend on the inputs: one must be a constant")
     return step.held.combined(forms, columns, factors, step.name)
@@ -142,7 +144,7 @@ def _product(step: Step, first: Array | Forms, second: Array | Forms) -> Forms:
 
 def _conv(step: Step) -> Value:
     forms = step.forms()
-    weights = step.constant(1, "weights").astype(np.float64)
+    weights = step.constant(1, "weights")
     if len(forms.shape) < 3 or weights.ndim != len(forms.shape):
         step.refuse(
             f"its shapes {forms.shape} and {weights.shape} are not those of a batch, channels and at least an axis"
@@ -161,14 +163,13 @@ def _conv(step: Step) -> Value:
     planes = np.arange(batch * channels).reshape(batch, groups, 1, 1, weights.shape[1], 1) * int(np.prod(size))
     places = found.places[None, None, None, :, None, :]
     columns = np.where(places == NOTHING, NOTHING, planes + places)
-    factors = weights.reshape(1, groups, each, 1, weights.shape[1], -1)
-    shape = (batch, groups, each, len(found.places), weights.shape[1] * found.places.shape[1])
-    columns = np.broadcast_to(columns, (*shape[:2], 1, *columns.shape[3:])).reshape(*shape[:2], 1, *shape[3:])
-    out = step.held.combined(forms, columns, factors.reshape(1, groups, each, 1, -1), step.name)
+    columns = columns.reshape(batch, groups, 1, len(found.places), -1)
+    factors = step.held.weights(weights.reshape(1, groups, each, 1, -1))
+    out = step.held.combined(forms, columns, factors, step.name)
     if step.has(2):
-        offsets = step.constant(2, "bias").astype(np.float64).ravel()
-        if len(offsets) != weights.shape[0]:
-            step.refuse(f"its bias has {len(offsets)} values for {weights.shape[0]} channels")
+        offsets = step.weights(2, "bias")
+        if offsets.values.shape != (weights.shape[0],):
+            step.refuse(f"its bias has the shape {offsets.values.shape} for {weights.shape[0]} channels")
         out = out.scaled(1.0, offsets.reshape(1, groups, each, 1))
     return out.reshape((batch, weights.shape[0], *found.shape))
 
@@ -190,7 +191,8 @@ def _normalisation(step: Step) -> Value:
     if not (spread > 0).all():
         step.refuse("a variance is not above zero")
     factor = scale / np.sqrt(spread)
-    return forms.scaled(factor.reshape(shape), (bias - mean * factor).reshape(shape))
+    both = (step.held.weights(numbers.reshape(shape)) for numbers in (factor, bias - mean * factor))
+    return forms.scaled(*both)
 
 
 def _pool(step: Step, places: NDArray[np.int64], counts: NDArray[np.int64]) -> Forms:
@@ -202,7 +204,7 @@ def _pool(step: Step, places: NDArray[np.int64], counts: NDArray[np.int64]) -> F
     claim(batch * channels * places.size)
     planes = np.arange(batch * channels).reshape(batch, channels, 1, 1) * int(np.prod(size))
     columns = np.where(places == NOTHING, NOTHING, planes + places)
-    return step.held.combined(forms, columns, 1 / counts[:, None], step.name)
+    return step.held.combined(forms, columns, Numbers.plain(1 / counts[:, None]), step.name)
 
 
 def _average_pool(step: Step) -> Value:
@@ -241,7 +243,7 @@ def _reduced(step: Step) -> Value:
     count = columns.shape[-1]
     if count == 0:
         step.refuse("it has no elements to add")
-    factor = np.array([1.0 if step.operator == "ReduceSum" else 1 / count])
+    factor = Numbers.plain(np.array([1.0 if step.operator == "ReduceSum" else 1 / count]))
     out = step.held.combined(forms, columns, factor, step.name)
     shape = [1 if axis in axes else forms.shape[axis] for axis in range(rank)]
     return out.reshape(shape) if step.whole("keepdims", 1) else out

@@ -3,13 +3,17 @@
 What a network computes is a row of steps that are affine, with a few in between that are not. Affine steps are
 gathered here as numbers, so that a scale or a normalisation behind a layer costs nothing; whatever is not affine, and
 what is better computed once, becomes a *held* value: a formula that later forms refer to.
+
+A number is one constant of the formulas wherever it comes from the same weights, such as the kernel of a convolution,
+and another one where it only happens to be equal, so that a network that was trained again has the same formulas with
+other constants. *Marks* tell that: numbers modulo 2^64, random for each weight, that go through the same arithmetic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +23,11 @@ from skinny.model.limits import check, checked, current
 
 from ..imported import Layer
 
-__all__ = ["NOTHING", "Forms", "Held", "claim", "joined"]
+__all__ = ["NOTHING", "Forms", "Held", "Numbers", "claim", "joined"]
 
 Whole = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Marks = NDArray[np.uint64]
 #: A column of :meth:`Held.combined` or an element of :meth:`Forms.taken` that is not there: zero.
 NOTHING = -1
 #: Bytes of memory at most for each entry of a form while it is made.
@@ -38,6 +43,48 @@ def claim(entries: int) -> None:
         raise InputError(f"{entries:,} entries are more than the limit, {most:,}: --limit memory=SIZE raises it")
 
 
+class Numbers(NamedTuple):
+    """Numbers with their marks, in the same shape."""
+
+    values: Floats
+    marks: Marks
+
+    @classmethod
+    def plain(cls, values: NDArray[Any] | float) -> Numbers:
+        """Numbers that are no weights; equal ones have equal marks."""
+        found = np.asarray(values, np.float64)
+        flat = found.ravel()
+        small = np.isin(flat, (-1, 0, 1))
+        mixed = flat.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        marks = np.where(small, np.where(small, flat, 0).astype(np.int64).view(np.uint64), mixed)
+        return cls(found, marks.reshape(found.shape))
+
+    def each(self, shape: tuple[int, ...]) -> Numbers:
+        """One number for each element of a tensor of ``shape``, in the order of memory."""
+        return Numbers(np.broadcast_to(self.values, shape).ravel(), np.broadcast_to(self.marks, shape).ravel())
+
+    def reshape(self, *shape: int) -> Numbers:
+        """The same numbers in another shape."""
+        return Numbers(self.values.reshape(shape), self.marks.reshape(shape))
+
+    def times(self, other: Numbers) -> Numbers:
+        """The products of numbers of the same shape."""
+        return Numbers(self.values * other.values, self.marks * other.marks)
+
+    def plus(self, other: Numbers) -> Numbers:
+        """The sums of numbers of the same shape."""
+        return Numbers(self.values + other.values, self.marks + other.marks)
+
+    def at(self, places: Any) -> Numbers:
+        """The numbers at ``places``."""
+        return Numbers(self.values[places], self.marks[places])
+
+    def and_then(self, other: Numbers) -> Numbers:
+        """These numbers and then others."""
+        return Numbers(np.concatenate([self.values, other.values]), np.concatenate([self.marks, other.marks]))
+
+
 @dataclass(frozen=True, eq=False)
 class Forms:
     """A tensor of the given ``shape``. Element ``e``, in the order of memory, is ``offsets[e]`` and the sum of
@@ -47,20 +94,20 @@ class Forms:
     shape: tuple[int, ...]
     starts: Whole
     values: Whole
-    factors: Floats
-    offsets: Floats
+    factors: Numbers
+    offsets: Numbers
 
     @classmethod
-    def of_numbers(cls, numbers: NDArray[Any]) -> Forms:
+    def of_numbers(cls, numbers: Numbers) -> Forms:
         """Constants as forms."""
-        claim(numbers.size)
+        size = numbers.values.size
+        claim(size)
         none = np.zeros(0, np.int64)
-        offsets = numbers.astype(np.float64).ravel()
-        return cls(numbers.shape, np.zeros(numbers.size + 1, np.int64), none, none.astype(np.float64), offsets)
+        return cls(numbers.values.shape, np.zeros(size + 1, np.int64), none, Numbers.plain(none), numbers.reshape(-1))
 
     @property
     def size(self) -> int:
-        return len(self.offsets)
+        return len(self.offsets.values)
 
     @property
     def lengths(self) -> Whole:
@@ -75,13 +122,13 @@ class Forms:
     @property
     def numbers(self) -> Floats:
         """The elements of a constant tensor."""
-        return self.offsets.reshape(self.shape)
+        return self.offsets.values.reshape(self.shape)
 
     @property
     def trivial(self) -> NDArray[np.bool_]:
         """Which elements are a number or a held value itself."""
         single = self.lengths == 1
-        single[single] = (self.factors[self.starts[:-1][single]] == 1) & (self.offsets[single] == 0)
+        single[single] = (self.factors.values[self.starts[:-1][single]] == 1) & (self.offsets.values[single] == 0)
         return single | (self.lengths == 0)
 
     @property
@@ -95,26 +142,27 @@ class Forms:
 
     def taken(self, elements: Whole) -> Forms:
         """The tensor of the shape of ``elements`` that has these elements of this one, :data:`NOTHING` for zero."""
-        chosen = elements.ravel()
-        there = chosen != NOTHING
-        lengths = np.where(there, self.lengths[chosen] if self.size else 0, 0)
-        places, starts = _runs(self.starts[:-1][chosen] if self.size else chosen, lengths)
-        offsets = np.where(there, self.offsets[chosen] if self.size else 0.0, 0.0)
-        return Forms(elements.shape, starts, self.values[places], self.factors[places], offsets)
+        both = joined([self, Forms.of_numbers(Numbers.plain(np.zeros(1)))]) if (elements == NOTHING).any() else self
+        chosen = elements.ravel()  # NOTHING is the last element of both
+        places, starts = _runs(both.starts[:-1][chosen], both.lengths[chosen])
+        return Forms(elements.shape, starts, both.values[places], both.factors.at(places), both.offsets.at(chosen))
 
-    def scaled(self, factors: Floats | float, offsets: Floats | float = 0.0) -> Forms:
-        """Every element times its own factor, with an offset; both in the shape of this tensor or single numbers."""
-        each = np.broadcast_to(factors, self.shape).ravel()
+    def scaled(self, factors: Numbers | float, offsets: Numbers | float = 0.0) -> Forms:
+        """Every element times its own factor, with an offset; both fit the shape of this tensor."""
+        factor, offset = (
+            (given if isinstance(given, Numbers) else Numbers.plain(given)).each(self.shape)
+            for given in (factors, offsets)
+        )
         rows = np.repeat(np.arange(self.size), self.lengths)
-        offset = self.offsets * each + np.broadcast_to(offsets, self.shape).ravel()
-        return _collected(self.shape, rows, self.values, self.factors * each[rows], offset)
+        products = self.factors.times(factor.at(rows))
+        return _collected(self.shape, rows, self.values, products, self.offsets.times(factor).plus(offset))
 
     def plus(self, other: Forms) -> Forms:
         """The sum with a tensor of the same shape."""
         rows = np.concatenate([np.repeat(np.arange(self.size), forms.lengths) for forms in (self, other)])
         values = np.concatenate([self.values, other.values])
-        factors = np.concatenate([self.factors, other.factors])
-        return _collected(self.shape, rows, values, factors, self.offsets + other.offsets)
+        factors = self.factors.and_then(other.factors)
+        return _collected(self.shape, rows, values, factors, self.offsets.plus(other.offsets))
 
 
 def _runs(begins: Whole, lengths: Whole) -> tuple[Whole, Whole]:
@@ -124,17 +172,16 @@ def _runs(begins: Whole, lengths: Whole) -> tuple[Whole, Whole]:
     return np.repeat(begins - starts[:-1], lengths) + np.arange(starts[-1]), starts
 
 
-def _collected(shape: tuple[int, ...], rows: Whole, values: Whole, factors: Floats, offsets: Floats) -> Forms:
+def _collected(shape: tuple[int, ...], rows: Whole, values: Whole, factors: Numbers, offsets: Numbers) -> Forms:
     """The forms with these entries in any order: equal ones of a row are added, those that vanish left out."""
     order = np.lexsort((values, rows))
-    rows, values, factors = rows[order], values[order], factors[order]
+    rows, values, factors = rows[order], values[order], factors.at(order)
     if len(rows):
-        first = np.concatenate([[True], (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])])
-        begins = np.flatnonzero(first)
-        rows, values, factors = rows[begins], values[begins], np.add.reduceat(factors, begins)
-        kept = factors != 0
-        rows, values, factors = rows[kept], values[kept], factors[kept]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(offsets)))]).astype(np.int64)
+        begins = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])]))
+        factors = Numbers(*(np.add.reduceat(part, begins) for part in factors))
+        kept = np.flatnonzero(factors.values)
+        rows, values, factors = rows[begins[kept]], values[begins[kept]], factors.at(kept)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(offsets.values)))]).astype(np.int64)
     return Forms(shape, starts, values, factors, offsets)
 
 
@@ -146,7 +193,8 @@ class Held:
         self.formulas: list[Formula] = []
         self.layers: list[Layer] = []
         self._positive: list[bool] = []
-        self._numbers: dict[float, Formula] = {}
+        self._numbers: dict[tuple[float, int], Formula] = {}
+        self._chance = np.random.default_rng(0)
         self._known: dict[int, tuple[Forms, Forms]] = {}  # tensors that were held, by identity
 
     def added(self, formulas: Sequence[Formula], shape: Sequence[int], positive: bool = False) -> Forms:
@@ -156,33 +204,38 @@ class Held:
         values = np.arange(len(self.formulas), len(self.formulas) + count)
         self.formulas += formulas
         self._positive += [positive] * count
-        return Forms(tuple(shape), np.arange(count + 1), values, np.ones(count), np.zeros(count))
+        ones, zeros = Numbers.plain(np.ones(count)), Numbers.plain(np.zeros(count))
+        return Forms(tuple(shape), np.arange(count + 1), values, ones, zeros)
+
+    def weights(self, values: NDArray[Any]) -> Numbers:
+        """Weights of the network, each of which is a constant of its own; a single number is none."""
+        if values.size == 1:
+            return Numbers.plain(values)
+        return Numbers(values.astype(np.float64), self._chance.integers(1 << 64, size=values.shape, dtype=np.uint64))
 
     def written(self, forms: Forms) -> list[Formula]:
         """Every element as a formula: the products in the order of the held values, then the offset."""
         out: list[Formula] = []
-        starts, values = forms.starts.tolist(), forms.values.tolist()
-        factors, offsets = forms.factors.tolist(), forms.offsets.tolist()
+        starts, values = forms.starts.tolist(), [self.formulas[value] for value in forms.values.tolist()]
+        factors = list(zip(*(part.tolist() for part in forms.factors), strict=True))
+        offsets = list(zip(*(part.tolist() for part in forms.offsets), strict=True))
         for element in checked(range(forms.size)):
             terms = [
-                self.formulas[value] if factor == 1 else product((self._number(factor), self.formulas[value]))
-                for value, factor in zip(
-                    values[starts[element] : starts[element + 1]],
-                    factors[starts[element] : starts[element + 1]],
-                    strict=True,
-                )
+                values[place] if factors[place][0] == 1 else product((self._number(factors[place]), values[place]))
+                for place in range(starts[element], starts[element + 1])
             ]
-            if offsets[element] or not terms:
+            if offsets[element][0] or not terms:
                 terms.append(self._number(offsets[element]))
             out.append(terms[0] if len(terms) == 1 else total(terms))
         return out
 
-    def _number(self, value: float) -> Formula:
-        if value not in self._numbers:
-            if not np.isfinite(value):
-                raise InputError(f"a number of the network is {value}: only finite numbers can be computed with")
-            self._numbers[value] = constant(value)
-        return self._numbers[value]
+    def _number(self, number: tuple[float, int]) -> Formula:
+        """The one constant for a number with its mark."""
+        if number not in self._numbers:
+            if not np.isfinite(number[0]):
+                raise InputError(f"a number of the network is {number[0]}: only finite numbers can be computed with")
+            self._numbers[number] = constant(number[0])
+        return self._numbers[number]
 
     def held(self, forms: Forms, name: str) -> Forms:
         """The same tensor, with every element that is more than a number or a held value as a held value of its own.
@@ -219,9 +272,10 @@ class Held:
     def relu(self, forms: Forms, name: str) -> Forms:
         """The positive part of every element."""
         known = forms.lengths == 0
-        clear = np.where(known, np.maximum(forms.offsets, 0), forms.offsets)
-        forms = Forms(forms.shape, forms.starts, forms.values, forms.factors, clear)
-        open_ = ~self.positive(forms)
+        below = known & (forms.offsets.values < 0)
+        offsets = Numbers(*(np.where(below, np.zeros(1, part.dtype), part) for part in forms.offsets))
+        forms = Forms(forms.shape, forms.starts, forms.values, forms.factors, offsets)
+        open_ = ~known & ~self.positive(forms)
         if not open_.any():
             return forms
         return self.replaced(
@@ -229,10 +283,11 @@ class Held:
         )
 
     def positive(self, forms: Forms) -> NDArray[np.bool_]:
-        """Which elements cannot be below zero, because no term of theirs can."""
+        """Which elements are plain sums of values that cannot be below zero. Weights are not looked at: a network that
+        is trained again keeps its rectifiers."""
         known = np.array(self._positive, bool)
-        below = np.concatenate([[0], np.cumsum((forms.factors < 0) | ~known[forms.values])])
-        return (below[forms.starts[1:]] == below[forms.starts[:-1]]) & (forms.offsets >= 0)
+        others = np.concatenate([[0], np.cumsum((forms.factors.values != 1) | ~known[forms.values])])
+        return np.asarray((others[forms.starts[1:]] == others[forms.starts[:-1]]) & (forms.offsets.values == 0))
 
     def leaky(self, forms: Forms, slope: float, name: str) -> Forms:
         """Every element, times ``slope`` where it is below zero."""
@@ -241,13 +296,7 @@ class Held:
 
     def multiplied(self, first: Forms, second: Forms, name: str) -> Forms:
         """The products of the elements of two tensors of the same shape."""
-        square = first is second or (
-            np.array_equal(first.starts, second.starts)
-            and np.array_equal(first.values, second.values)
-            and np.array_equal(first.factors, second.factors)
-            and np.array_equal(first.offsets, second.offsets)
-        )
-        if square:
+        if first is second:
             return self.applied(first, lambda one: one**2, name, True)
         pairs = zip(self.written(first), self.written(second), strict=True)
         formulas = [product(pair) for pair in pairs]
@@ -292,27 +341,26 @@ class Held:
             out = joined([out, better]).taken(elements)
         return out.reshape(shape)
 
-    def combined(self, forms: Forms, columns: Whole, factors: Floats, name: str) -> Forms:
+    def combined(self, forms: Forms, columns: Whole, factors: Numbers, name: str) -> Forms:
         """An affine step: the tensor whose elements are the sums, over the last axis, of ``factors`` times the elements
         ``columns`` of ``forms`` (:data:`NOTHING` for none).
 
         What is summed is held first, unless multiplying out takes no more multiplications.
         """
-        claim(int(np.prod(np.broadcast_shapes(columns.shape, factors.shape), dtype=object)))
-        columns, factors = np.broadcast_arrays(columns, factors)
-        shape, wide = columns.shape[:-1], columns.shape[-1]
-        elements, weights = columns.ravel(), factors.ravel().astype(np.float64)
-        rows = np.repeat(np.arange(int(np.prod(shape, dtype=np.int64))), wide)
-        there = (elements != NOTHING) & (weights != 0)
-        elements, weights, rows = elements[there], weights[there], rows[there]
+        shape = np.broadcast_shapes(columns.shape, factors.values.shape)
+        claim(int(np.prod(shape, dtype=object)))
+        elements, weights = np.broadcast_to(columns, shape).ravel(), factors.each(shape)
+        rows = np.repeat(np.arange(int(np.prod(shape[:-1], dtype=np.int64))), shape[-1])
+        there = np.flatnonzero((elements != NOTHING) & (weights.values != 0))
+        elements, weights, rows = elements[there], weights.at(there), rows[there]
 
         forms = self._known.get(id(forms), (forms, forms))[1]
         apart = int(forms.lengths[~forms.trivial].sum())
         if int(forms.lengths[elements].sum()) <= MOST_PRODUCTS:
-            out = _products(forms, elements, weights, rows, shape)
-            if not apart or len(out.values) <= len(weights) + apart:
+            out = _products(forms, elements, weights, rows, shape[:-1])
+            if not apart or len(out.values) <= len(elements) + apart:
                 return out
-        return _products(self.held(forms, f"input of {name}"), elements, weights, rows, shape)
+        return _products(self.held(forms, f"input of {name}"), elements, weights, rows, shape[:-1])
 
 
 def joined(tensors: Sequence[Forms]) -> Forms:
@@ -323,20 +371,18 @@ def joined(tensors: Sequence[Forms]) -> Forms:
         (sum(forms.size for forms in tensors),),
         np.concatenate([[0], *(forms.starts[1:] + begin for forms, begin in zip(tensors, begins, strict=False))]),
         np.concatenate([forms.values for forms in tensors]),
-        np.concatenate([forms.factors for forms in tensors]),
-        np.concatenate([forms.offsets for forms in tensors]),
+        Numbers(*(np.concatenate(parts) for parts in zip(*(forms.factors for forms in tensors), strict=True))),
+        Numbers(*(np.concatenate(parts) for parts in zip(*(forms.offsets for forms in tensors), strict=True))),
     )
 
 
-def _products(forms: Forms, elements: Whole, weights: Floats, rows: Whole, shape: tuple[int, ...]) -> Forms:
+def _products(forms: Forms, elements: Whole, weights: Numbers, rows: Whole, shape: tuple[int, ...]) -> Forms:
     """The sums of ``weights`` times ``elements`` of ``forms``, by row."""
     lengths = forms.lengths[elements]
     places, _ = _runs(forms.starts[:-1][elements], lengths)
     count = int(np.prod(shape, dtype=np.int64))
-    return _collected(
-        shape,
-        np.repeat(rows, lengths),
-        forms.values[places],
-        forms.factors[places] * np.repeat(weights, lengths),
-        np.bincount(rows, weights * forms.offsets[elements], minlength=count),
-    )
+    offsets = Numbers(np.zeros(count), np.zeros(count, np.uint64))
+    for sums, parts in zip(offsets, weights.times(forms.offsets.at(elements)), strict=True):
+        np.add.at(sums, rows, parts)
+    factors = forms.factors.at(places).times(weights.at(np.repeat(np.arange(len(elements)), lengths)))
+    return _collected(shape, np.repeat(rows, lengths), forms.values[places], factors, offsets)

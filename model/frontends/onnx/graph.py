@@ -17,7 +17,7 @@ from skinny.model.limits import check, watched
 from ..imported import PROBABILITIES, Imported, Layer
 from .affine import AFFINE
 from .file import attributes, expect_sound, numbers, read_model
-from .forms import Forms, Held, claim
+from .forms import Forms, Held, Numbers, claim
 from .moves import MOVES
 from .pointwise import POINTWISE
 from .quantise import dequantised, quantised
@@ -189,7 +189,7 @@ def _ended(
             raise InputError(f"the output {name!r} is quantised: end the network with a DequantizeLinear")
         if isinstance(value, End):
             value = value.forms if function else _inside(value)
-        forms = Forms.of_numbers(value) if isinstance(value, np.ndarray) else value
+        forms = Forms.of_numbers(Numbers.plain(value)) if isinstance(value, np.ndarray) else value
         formulas = held.written(forms)
         outputs.update(zip(_names(name, "y", len(formulas), len(ends) == 1), formulas, strict=True))
         count += len(formulas)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .forms import NOTHING, Forms, claim, joined
+from .forms import NOTHING, Forms, Numbers, claim, joined
 from .step import Array, Step, Value
 
 __all__ = ["MOVES"]
@@ -157,7 +157,7 @@ def _pad(step: Step) -> Value:
         fill = float(step.constant(2, "value").item())
     forms = step.forms()
     elements = np.where(elements == NOTHING, forms.size, elements)
-    return joined([forms, Forms.of_numbers(np.array([fill]))]).taken(elements)
+    return joined([forms, Forms.of_numbers(Numbers.plain(np.array([fill])))]).taken(elements)
 
 
 def _constant(step: Step) -> Value:

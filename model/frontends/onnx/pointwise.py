@@ -73,7 +73,7 @@ def _pow(step: Step) -> Value:
     if len(exponents) != 1 or exponents[0] < 0 or exponents[0] != np.floor(exponents[0]):
         step.refuse("its exponent must be one whole number from 0 on")
     exponent = int(exponents[0])
-    forms, _ = alike(step, step.forms(), Forms.of_numbers(step.constant(1, "exponent")))
+    forms, _ = alike(step, step.forms(0), step.forms(1))
     if forms.constant:
         return forms.numbers**exponent
     if exponent == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
 
-from .forms import Forms, Held
+from .forms import Forms, Held, Numbers
 
 __all__ = ["Array", "End", "Quantised", "Step", "Value"]
 
@@ -87,7 +87,7 @@ class Step:
             return found
         if not (np.issubdtype(found.dtype, np.number) or found.dtype == np.bool_):
             self.refuse(f"its input {index + 1} is of the type {found.dtype}, not of numbers")
-        return Forms.of_numbers(found)
+        return Forms.of_numbers(self.held.weights(found))
 
     def constant(self, index: int, what: str) -> Array:
         """Input ``index``, which must not depend on the inputs of the network."""
@@ -95,6 +95,10 @@ class Step:
         if isinstance(found, Forms):
             self.refuse(f"its {what} must be constant, not computed from the inputs of the network")
         return found
+
+    def weights(self, index: int, what: str) -> Numbers:
+        """Input ``index``, constants that are multiplied or added."""
+        return self.held.weights(self.constant(index, what))
 
     def wholes(self, index: int, attribute: str) -> tuple[int, ...] | None:
         """A list of whole numbers, which newer versions of the operator have as input ``index`` and older ones as an

@@ -82,7 +82,9 @@ def test_data_in_another_file(model, tmp_path):
 
     (folder / "a.data").write_bytes(bytes(20))
     refused(folder / "a.onnx", r"the data of 'w' is not in a\.data: save the model in one file")
-    refused(read_external(folder / "a.onnx"), "the tensor 'w' is not in the model: load the model with its external data")
+    refused(
+        read_external(folder / "a.onnx"), "the tensor 'w' is not in the model: load the model with its external data"
+    )
 
 
 def read_external(path):
@@ -110,7 +112,10 @@ def test_parts_that_are_not_known(model):
     refused(foreign, "^MatMul '': an operator of com.microsoft, not of ONNX itself: export the network without it")
     forest = changed(lambda out: setattr(out.graph.node[0], "domain", "ai.onnx.ml"))
     refused(forest, "compile the estimator itself")
-    refused(changed(lambda out: setattr(out.graph.node[0], "op_type", "Nothing")), "^not a valid ONNX model: No Op registered for Nothing")
+    refused(
+        changed(lambda out: setattr(out.graph.node[0], "op_type", "Nothing")),
+        "^not a valid ONNX model: No Op registered for Nothing",
+    )
     assert expect_sound(model) == 17
 
 

@@ -79,7 +79,10 @@ def test_a_network_with_everything(network, agrees):
         ([("LogSoftmax", ["h"], ["y"], {"axis": -1})], ""),
         ([("ArgMax", ["h"], ["y"], {"axis": 1, "keepdims": 0})], ""),
         ([("Softmax", ["h"], ["p"], {}), ("ArgMax", ["p"], ["y"], {"axis": -1})], ""),
-        ([("Softmax", ["h"], ["p"], {}), ("Reshape", ["p", "s"], ["i"], {}), ("Identity", ["i"], ["y"], {})], "softmax"),
+        (
+            [("Softmax", ["h"], ["p"], {}), ("Reshape", ["p", "s"], ["i"], {}), ("Identity", ["i"], ["y"], {})],
+            "softmax",
+        ),
     ],
 )
 @pytest.mark.parametrize("opset", [11, 17])
@@ -128,8 +131,14 @@ def refused(model, why):
 @pytest.mark.parametrize(
     ("nodes", "why"),
     [
-        ([("Erf", ["x"], ["y"], {"name": "gelu"})], "^Erf 'gelu': this operator has no formula: export the network without it"),
-        ([("Softmax", ["x"], ["h"], {"name": "p"}), ("Neg", ["h"], ["y"], {})], "^Softmax 'p': it is known at the end of"),
+        (
+            [("Erf", ["x"], ["y"], {"name": "gelu"})],
+            "^Erf 'gelu': this operator has no formula: export the network without it",
+        ),
+        (
+            [("Softmax", ["x"], ["h"], {"name": "p"}), ("Neg", ["h"], ["y"], {})],
+            "^Softmax 'p': it is known at the end of",
+        ),
         ([("ArgMax", ["x"], ["h"], {}), ("Shape", ["h"], ["y"], {})], "^ArgMax 'h': it is known at the end of"),
         ([("Softmax", ["x"], ["y"], {"axis": 0})], "^Softmax 'y': it decides along an axis that is not the only one"),
         ([("ReduceSum", ["x"], ["h"], {}), ("Softmax", ["h"], ["y"], {})], "^Softmax 'y': it decides among 1 values"),
@@ -140,8 +149,13 @@ def test_refusals_name_the_node(network, nodes, why):
 
 
 def test_inputs_without_fixed_sizes_are_refused(network):
-    refused(network([("Relu", ["x"], ["y"], {})], {"x": ["N", "M"]}), r"'x' has the shape \(1, \?\): export .* fixed sizes$")
-    refused(network([("Relu", ["x"], ["y"], {})], {"x": [8, 2]}), "'x' has a batch of 8: export the network with a batch of 1$")
+    refused(
+        network([("Relu", ["x"], ["y"], {})], {"x": ["N", "M"]}), r"'x' has the shape \(1, \?\): export .* fixed sizes$"
+    )
+    refused(
+        network([("Relu", ["x"], ["y"], {})], {"x": [8, 2]}),
+        "'x' has a batch of 8: export the network with a batch of 1$",
+    )
     model = network([("Relu", ["x"], ["y"], {})], {"x": [1, 2]})
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.STRING
     refused(model, "'x' is not a tensor of numbers")
@@ -149,7 +163,9 @@ def test_inputs_without_fixed_sizes_are_refused(network):
 
 def test_weights_that_are_no_numbers_are_refused(network):
     constants = {"c": np.array([1, np.nan], np.float32)}
-    refused(network([("Mul", ["x", "c"], ["y"], {})], {"x": [1, 2]}, constants=constants), "number of the network is nan")
+    refused(
+        network([("Mul", ["x", "c"], ["y"], {})], {"x": [1, 2]}, constants=constants), "number of the network is nan"
+    )
 
 
 def test_limits_hold(network):

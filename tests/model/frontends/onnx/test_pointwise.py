@@ -64,7 +64,13 @@ def test_the_larger_of_several(network, agrees, operator):
     constants = {"c": rng.normal(size=(2, 3)).astype(np.float32), "d": np.float32(0.1)}
     shapes = {"a": [1, 2, 3], "b": [1, 1, 3]}
     for given in (["a", "b"], ["a", "c"], ["c", "a"], ["a", "b", "c", "d"], ["a"], ["a", "a"]):
-        agrees(network([(operator, given, ["y"], {})], {name: shapes[name] for name in {*given} & {*shapes}}, constants=constants))
+        agrees(
+            network(
+                [(operator, given, ["y"], {})],
+                {name: shapes[name] for name in {*given} & {*shapes}},
+                constants=constants,
+            )
+        )
     nodes = [(operator, ["c", "d"], ["e"], {}), ("Add", ["a", "e"], ["y"], {})]
     agrees(network(nodes, {"a": [1, 2, 3]}, constants=constants))
     if operator == "Max":  # a leaky rectifier as some exporters write it; what is wide is computed once

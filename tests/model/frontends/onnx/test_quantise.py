@@ -14,8 +14,7 @@ SCALE = np.float32(0.1)
 def weights_of(imported):
     """The factors of the inputs, by output."""
     return [
-        [node.args[0].value for node in formula.args if node.kind == "product"]
-        for formula in imported.outputs.values()
+        [node.args[0].value for node in formula.args if node.kind == "product"] for formula in imported.outputs.values()
     ]
 
 
@@ -91,7 +90,9 @@ def test_refusals(network):
             import_onnx(network(nodes, inputs, constants=constants))
 
     refused("^DequantizeLinear 'd': it has another scale or zero point", scale="t")
-    refused("^Concat 'd': it computes with quantised whole numbers: export the network in the QDQ format", behind="Concat")
+    refused(
+        "^Concat 'd': it computes with quantised whole numbers: export the network in the QDQ format", behind="Concat"
+    )
     nodes = [("DequantizeLinear", ["x", "s"], ["y"], {})]
     with pytest.raises(InputError, match="^DequantizeLinear 'y': its input must be constant"):
         import_onnx(network(nodes, {"x": [1, 2]}, constants={"s": SCALE}, kind=3))
