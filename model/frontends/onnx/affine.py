@@ -84,7 +84,7 @@ def _div(step: Step) -> Value:
     if both is None:
         return _scaled(step, step.forms(0), step.held.weights(1 / divisor.astype(np.float64)))
     if np.issubdtype(both[0].dtype, np.integer):  # towards zero
-        return np.sign(both[0]) * np.sign(both[1]) * (np.abs(both[0]) // np.abs(both[1]))
+        return np.asarray(np.sign(both[0]) * np.sign(both[1]) * (np.abs(both[0]) // np.abs(both[1])))
     return np.divide(*both)
 
 

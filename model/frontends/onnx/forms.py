@@ -129,7 +129,7 @@ class Forms:
         """Which elements are a number or a held value itself."""
         single = self.lengths == 1
         single[single] = (self.factors.values[self.starts[:-1][single]] == 1) & (self.offsets.values[single] == 0)
-        return single | (self.lengths == 0)
+        return np.asarray(single | (self.lengths == 0))
 
     @property
     def places(self) -> Whole:

@@ -89,8 +89,9 @@ def _unsqueeze(step: Step) -> Value:
 def _concat(step: Step) -> Value:
     given = [step.value(index) for index in range(len(step.given))]
     axis = step.axis(step.whole("axis", 0), len(given[0].shape))
-    if all(isinstance(one, np.ndarray) for one in given):
-        return np.concatenate(given, axis)
+    constants = [one for one in given if isinstance(one, np.ndarray)]
+    if len(constants) == len(given):
+        return np.concatenate(constants, axis)
     tensors = [step.forms(index) for index in range(len(step.given))]
     begins = np.cumsum([0, *(forms.size for forms in tensors)])
     places = [begin + forms.places for begin, forms in zip(begins, tensors, strict=False)]

@@ -59,4 +59,5 @@ def dequantised(step: Step) -> Value:
         return given.forms
     whole = step.constant(0, "input")
     scale, zero = _parameters(step, whole.shape)
-    return (whole.astype(np.float64) - zero) * scale.astype(np.float64)
+    found: Array = (whole.astype(np.float64) - zero) * scale.astype(np.float64)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def windows(step: Step, size: Sequence[int], kernel: Sequence[int]) -> Windows:
     return Windows(tuple(shape), np.where(there, places, NOTHING), padded)
 
 
-def _outer(so_far: NDArray[np.generic], axis: NDArray[np.generic], join: np.ufunc) -> NDArray[np.generic]:
+def _outer(so_far: NDArray[Any], axis: NDArray[Any], join: np.ufunc) -> NDArray[Any]:
     """``join`` of every window and element so far with every one of a further axis."""
     both = join(so_far[:, None, :, None], axis[None, :, None, :])
     return np.asarray(both).reshape(so_far.shape[0] * axis.shape[0], so_far.shape[1] * axis.shape[1])

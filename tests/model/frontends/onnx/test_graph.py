@@ -1,5 +1,7 @@
 """Whole networks, what they end in, and what is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -19,7 +21,7 @@ def layer(rng, name, given, out, wide, tall):
 def mlp(sizes):
     rng = np.random.default_rng(0)
     nodes, constants, given = [], {}, "x"
-    for number, (wide, tall) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for number, (wide, tall) in enumerate(pairwise(sizes)):
         last = number == len(sizes) - 2
         node, more = layer(rng, f"fc{number}", given, "y" if last else f"h{number}", wide, tall)
         nodes += [node] if last else [node, ("Relu", [f"h{number}"], [f"r{number}"], {"name": f"relu{number}"})]

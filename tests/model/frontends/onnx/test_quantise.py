@@ -94,5 +94,5 @@ def test_refusals(network):
         "^Concat 'd': it computes with quantised whole numbers: export the network in the QDQ format", behind="Concat"
     )
     nodes = [("DequantizeLinear", ["x", "s"], ["y"], {})]
-    with pytest.raises(InputError, match="^DequantizeLinear 'y': its input must be constant"):
+    with pytest.raises(InputError, match=r"^DequantizeLinear 'y': its input must be constant"):
         import_onnx(network(nodes, {"x": [1, 2]}, constants={"s": SCALE}, kind=3))
