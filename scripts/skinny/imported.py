@@ -2,33 +2,128 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
-from skinny.model.errors import InputError
+from skinny.model.compiler.goal import parse_keep
+from skinny.model.errors import InputError, PrecisionWarning
+from skinny.model.frontends.choose import Calibration, choose_format
+from skinny.model.frontends.find import import_model
 from skinny.model.frontends.imported import Imported
-from skinny.model.frontends.settable import Slots, compile_settable
+from skinny.model.frontends.retrain import retrained, with_values
+from skinny.model.frontends.scale import Scaled
+from skinny.model.frontends.settable import Slots, compile_settable, refilled
+from skinny.model.frontends.smooth import Activations, find_activations, has_functions, smoothed
 from skinny.model.program.program import MOST_WIDTH
 from skinny.model.program.program import Program as ModelProgram
-from skinny.model.rings import Ring
+from skinny.model.program.units import Units
+from skinny.model.rings import FixedPoint, Number, Ring
 
+from .answers import watched_run
 from .program import Program
+from .values import as_box, as_elements, as_number, shown
 
 __all__ = ["ImportedProgram", "compile_model"]
 
+#: The error of the polynomials of activations, if none is given.
+ACTIVATION_ERROR = Fraction(1, 100)
 
-def compile_model(imported: Imported, *, width: int | None, keep: str | None) -> ImportedProgram:
-    """The program of a trained model."""
-    from skinny.model.compiler.goal import parse_keep
 
+def compile_model(
+    imported: Imported,
+    *,
+    width: int | None = None,
+    keep: str | None = None,
+    ring: Any = None,
+    calibration: Any = None,
+    box: Any = None,
+    error: Number | None = None,
+) -> ImportedProgram:
+    """The program of a trained model; :func:`skinny.compile` explains the options."""
     width = MOST_WIDTH if width is None else width
-    promises = parse_keep("none" if keep is None else keep)
-    read = [name for name in imported.inputs if name in imported.read]
-    compiled, slots = compile_settable(imported.outputs, read, width, promises)
-    program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
-    return ImportedProgram(program, imported, slots)
+    promises = frozenset(parse_keep("none" if keep is None else keep))
+    known = _calibration(imported, calibration, box)
+    allowed = None if error is None else as_number(error, "error")
+    if allowed is not None and allowed <= 0:
+        raise InputError(f"error must be above zero, not {error}")
+    activations: Activations = {}
+    if has_functions(imported):
+        if known is None:
+            raise InputError(
+                f"{imported.title}: its activations become polynomials on the range that they are used on: give "
+                "calibration=rows, such as those it was fitted on, or box=(LO, HI)"
+            )
+        activations = find_activations(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
+        imported = smoothed(imported, activations)
+    if ring is None:
+        read = [name for name in imported.inputs if name in imported.read]
+        compiled, slots = compile_settable(imported.outputs, read, width, promises)
+        program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
+        return ImportedProgram(program, imported, Origin(slots, None, activations, promises))
+    if known is None:
+        raise InputError(
+            f"ring={ring!r} needs to know the inputs: give calibration=rows, such as those it was fitted on, or "
+            "box=(LO, HI)"
+        )
+    bits, frac = _format(ring)
+    chosen = choose_format(imported, width, promises, known, bits=bits, frac=frac, error=allowed)
+    return ImportedProgram(
+        chosen.compilation.program, imported, Origin(chosen.slots, chosen.scaled, activations, promises)
+    )
+
+
+def _format(ring: Any) -> tuple[int | None, int | None]:
+    """The bits and the fraction bits that a ring leaves no choice of."""
+    found = re.fullmatch(r"fixed(?::([0-9]{1,3})(?:\.([0-9]{1,3}))?)?", ring) if isinstance(ring, str) else None
+    if found is None:
+        raise InputError(f"a model is compiled for fixed, fixed:BITS or fixed:BITS.FRAC, not {shown(ring)}")
+    bits, frac = (None if part is None else int(part) for part in found.groups())
+    if bits is not None:
+        FixedPoint(bits, frac or 0)
+    return bits, frac
+
+
+def _calibration(imported: Imported, rows: Any, box: Any) -> Calibration | None:
+    """What is known of the inputs that are read; None if nothing is."""
+    if rows is None and box is None:
+        return None
+    read = imported.read
+    columns: dict[str, Any] = {}
+    if rows is not None:
+        values = _matrix(rows, imported.inputs)
+        columns = {name: values[:, place] for place, name in enumerate(imported.inputs) if name in read}
+    sides: dict[str, tuple[Fraction, Fraction]] = {}
+    if box is not None:
+        given = as_box(box, imported.inputs)
+        sides = {name: ends for name, ends in zip(imported.inputs, given, strict=True) if name in read}
+    return Calibration(columns, sides)
+
+
+def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
+    """Rows of all inputs of a model, as floats."""
+    if isinstance(rows, Mapping):
+        rows = np.stack([np.asarray(rows[name], dtype=np.float64) for name in inputs], axis=1)
+    values = np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != len(inputs) or not len(values):
+        raise InputError(f"rows must have the shape (rows, {len(inputs)}), not {values.shape}")
+    if not np.isfinite(values).all():
+        raise InputError("rows must be finite numbers")
+    return values
+
+
+class Origin(NamedTuple):
+    """How a program came from its model: the constants that its weights are, the powers of two that were folded into
+    them, if there is a format, the polynomials of its activations, and the promises that it keeps."""
+
+    slots: Slots | None
+    scaled: Scaled | None
+    activations: Activations
+    keep: frozenset[str]
 
 
 class ImportedProgram(Program):
@@ -38,12 +133,12 @@ class ImportedProgram(Program):
     left out. The ring is by default ``real``, unless the program was compiled for another one.
     """
 
-    __slots__ = ("imported", "slots")
+    __slots__ = ("imported", "origin")
 
-    def __init__(self, model: ModelProgram, imported: Imported, slots: Slots | None) -> None:
+    def __init__(self, model: ModelProgram, imported: Imported, origin: Origin) -> None:
         super().__init__(model)
         self.imported = imported
-        self.slots = slots
+        self.origin = origin
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -57,15 +152,50 @@ class ImportedProgram(Program):
         """The labels of a classifier, by the number that the program sends."""
         return self.imported.classes
 
+    @property
+    def cycles(self) -> int:
+        """Program words of a run, those that send the outputs included."""
+        return self.model.words + self.model.emits
+
     def predict(self, rows: Any, ring: str | Ring | None = None) -> Any:
         """What the model predicts for ``rows``, an array: labels of a classifier, numbers of a regressor, a column for
-        each output if there are several."""
-        found = self.run(np.atleast_2d(rows) if isinstance(rows, np.ndarray) else rows, ring)
-        if isinstance(found, Mapping):
-            return np.array(list(found.values()), dtype=np.float64).T
-        if not self.classes:
-            return np.array(found, dtype=np.float64)
-        return np.array(self.classes)[np.array(found, dtype=np.int64)]
+        each output if there are several. Rows that wrap or leave the box are a
+        :exc:`~skinny.model.errors.PrecisionWarning`."""
+        ring = self._ring(ring, "exact")
+        units = Units(self.model, ring)
+        given, _ = as_elements(self._given(rows), units)
+        found, precision = watched_run(self.model, ring, given)
+        said = replace(precision, zero=(), changed=(), rounded=0).line
+        if said:
+            warnings.warn(said, PrecisionWarning, stacklevel=2)
+        return self.decoded(units.decode_columns(found))
+
+    def decoded(self, results: Mapping[str, list[Number]]) -> Any:
+        """Results by name as the model gives its predictions."""
+        columns = np.array(list(results.values()), dtype=np.float64).T
+        if self.classes:
+            return np.array(self.classes)[columns[:, 0].astype(np.int64)]
+        return columns[:, 0] if columns.shape[1] == 1 else columns
+
+    def set_weights(self, model: Any) -> ImportedProgram:
+        """The same program with the weights of ``model``, which was trained again and has the same shape. Instructions
+        and scales stay as they are, so a core that holds this program needs new words in its weight memory alone."""
+        again = import_model(model)
+        if again is None:
+            raise InputError(f"set_weights takes a trained model, not {shown(model)}")
+        slots, scaled, activations, keep = self.origin
+        if activations:
+            again = smoothed(again, activations)
+        imported, scaled = with_values(self.imported, scaled, retrained(self.imported, again))
+        before = self.imported if self.origin.scaled is None else self.origin.scaled
+        program = refilled(self.model, slots, before.outputs, (imported if scaled is None else scaled).outputs, keep)
+        if program.ring:
+            try:
+                program.quantise(self._ring(None))
+            except InputError as error:
+                raise InputError(f"{error}, so the new weights need another scale: compile the model again") from None
+        named = replace(imported, classes=again.classes, title=again.title)
+        return ImportedProgram(program, named, Origin(slots, scaled, activations, keep))
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)

@@ -86,6 +86,7 @@ def compile(
     keep: str | None = None,
     argmax: str = "",
     inputs: str | Sequence[str] = (),
+    calibration: Any = None,
 ) -> Program:
     """Compile a formula or a trained model to a program and prove the result.
 
@@ -112,13 +113,24 @@ def compile(
             "without": bool(without),
             "start": start is not None,
             "self_check": bool(self_check),
+            "scale": scale != "none",
             "argmax": bool(argmax),
             "inputs": bool(inputs),
         }
         for option, given in formulas_only.items():
             if given:
                 raise InputError(f"{option} is about formulas: a trained model is compiled without it")
-        return compile_model(imported, width=None if width is None else as_whole(width, "width"), keep=keep)
+        return compile_model(
+            imported,
+            width=None if width is None else as_whole(width, "width"),
+            keep=keep,
+            ring=ring,
+            calibration=calibration,
+            box=box,
+            error=error,
+        )
+    if calibration is not None:
+        raise InputError("calibration is about trained models: a formula is compiled without it")
     outputs, title = _outputs(formula)
     width = 3 if width is None else as_whole(width, "width")
     expect_choice(contract, CONTRACTS, "contract")

@@ -14,6 +14,8 @@ __all__ = ["linear", "naive_bayes", "quadratic_discriminant"]
 
 #: A coefficient that changes a score by this much over the spread of its input fits no word beside the others.
 LARGEST = 2.0**24
+#: Coefficients that are smaller than the largest by this are what rounding left of zero.
+NOISE = 1e-12
 #: Coefficients that a refusal names.
 NAMED = 3
 
@@ -22,6 +24,9 @@ def linear(features: Features, estimator: Any) -> tuple[Formula, ...]:
     """``coef_·features + intercept_``."""
     matrix = np.atleast_2d(floats(estimator, "coef_"))
     bias = np.broadcast_to(np.atleast_1d(floats(estimator, "intercept_")), len(matrix))
+    if hasattr(estimator, "scalings_"):  # a discriminant leaves rounding noise for columns that were constant
+        constant = np.ptp(floats(estimator, "means_"), axis=0) == 0
+        matrix = np.where(constant & (np.abs(matrix) < NOISE * np.abs(matrix).max()), 0.0, matrix)
     return features.mapped(matrix, bias).formulas()
 
 
