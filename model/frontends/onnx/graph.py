@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import Formula
+from skinny.model.formula.formula import Formula, postorder
 from skinny.model.limits import check, watched
 
 from ..imported import PROBABILITIES, Imported, Layer
@@ -196,12 +196,14 @@ def _ended(
     if len(outputs) < count or not outputs:
         raise InputError("two outputs of the network have the same name, or it has none")
     decides = bool(function) and (function != "sigmoid" or len(outputs) == 1)
+    needed = {id(node) for node in postorder(*outputs.values())}
+    layers = [Layer(name, tuple(one for one in values if id(one) in needed)) for name, values in held.layers]
     return Imported(
         outputs=outputs,
         inputs=inputs,
         kind="classifier" if decides else "regressor",
         title=title,
-        layers=(*held.layers, Layer("output", tuple(outputs.values()))),
+        layers=(*(layer for layer in layers if layer.values), Layer("output", tuple(outputs.values()))),
         argmax="class" if decides else "",
         classes=tuple(range(max(2, len(outputs)))) if decides else (),
         probabilities=function if function in PROBABILITIES else "",

@@ -73,6 +73,19 @@ def test_a_network_with_everything(network, agrees):
     assert list(imported.outputs) == ["y0", "y1", "y2", "y3", "mean"]
 
 
+def test_values_that_nobody_reads_are_in_no_layer(network, agrees):
+    """A stride that leaves out places, and an output of a Split that goes nowhere."""
+    nodes = [
+        ("Relu", ["x"], ["h"], {}),
+        ("MaxPool", ["h"], ["p"], {"kernel_shape": [1], "strides": [2]}),
+        ("Split", ["p"], ["y", "rest"], {"axis": 2, "num_outputs": 2}),
+        ("Tanh", ["rest"], ["nowhere"], {}),
+    ]
+    imported = agrees(network(nodes, {"x": [1, 1, 8]}, opset=18))
+    assert [(layer.name, len(layer.values)) for layer in imported.layers] == [("h", 2), ("output", 2)]
+    assert imported.idle == ("x1", "x3", "x4", "x5", "x6", "x7")
+
+
 @pytest.mark.parametrize(
     ("ends", "function"),
     [
