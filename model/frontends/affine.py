@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -74,7 +75,7 @@ class Features:
         folded = Features(self.values, matrix @ self.matrix, matrix @ self.offset + bias)
         if self.separate or np.count_nonzero(folded.matrix) <= np.count_nonzero(matrix) + self.terms:
             return folded
-        return Features(self.formulas(), matrix, bias)
+        return Features(self.formulas, matrix, bias)
 
     @property
     def terms(self) -> int:
@@ -82,6 +83,7 @@ class Features:
         plain = (np.count_nonzero(self.matrix, axis=1) == 1) & (self.matrix.max(axis=1) == 1) & (self.offset == 0)
         return int(np.count_nonzero(self.matrix[~plain]) + np.count_nonzero(self.offset))
 
+    @cached_property
     def formulas(self) -> tuple[Formula, ...]:
-        """The features as values."""
+        """The features as values, the same nodes each time."""
         return rows(self.values, self.matrix, self.offset)

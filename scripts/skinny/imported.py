@@ -15,6 +15,7 @@ from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.frontends.choose import Calibration, choose_format
 from skinny.model.frontends.find import import_model
 from skinny.model.frontends.imported import Imported
+from skinny.model.frontends.measure import decisions, measure_layers
 from skinny.model.frontends.retrain import retrained, with_values
 from skinny.model.frontends.scale import Scaled
 from skinny.model.frontends.settable import Slots, compile_settable, refilled
@@ -26,6 +27,7 @@ from skinny.model.rings import FixedPoint, Number, Ring
 
 from .answers import watched_run
 from .program import Program
+from .report import Report, stage
 from .values import as_box, as_elements, as_number, shown
 
 __all__ = ["ImportedProgram", "compile_model"]
@@ -52,6 +54,7 @@ def compile_model(
     if allowed is not None and allowed <= 0:
         raise InputError(f"error must be above zero, not {error}")
     activations: Activations = {}
+    source = imported
     if has_functions(imported):
         if known is None:
             raise InputError(
@@ -64,7 +67,7 @@ def compile_model(
         read = [name for name in imported.inputs if name in imported.read]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
         program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
-        return ImportedProgram(program, imported, Origin(slots, None, activations, promises))
+        return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises))
     if known is None:
         raise InputError(
             f"ring={ring!r} needs to know the inputs: give calibration=rows, such as those it was fitted on, or "
@@ -73,7 +76,7 @@ def compile_model(
     bits, frac = _format(ring)
     chosen = choose_format(imported, width, promises, known, bits=bits, frac=frac, error=allowed)
     return ImportedProgram(
-        chosen.compilation.program, imported, Origin(chosen.slots, chosen.scaled, activations, promises)
+        chosen.compilation.program, imported, Origin(source, chosen.slots, chosen.scaled, activations, promises)
     )
 
 
@@ -104,6 +107,14 @@ def _calibration(imported: Imported, rows: Any, box: Any) -> Calibration | None:
     return Calibration(columns, sides)
 
 
+def _fits(value: Fraction, ring: Ring) -> bool:
+    try:
+        ring.encode(value)
+    except InputError:
+        return False
+    return True
+
+
 def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
     """Rows of all inputs of a model, as floats."""
     if isinstance(rows, Mapping):
@@ -117,9 +128,10 @@ def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
 
 
 class Origin(NamedTuple):
-    """How a program came from its model: the constants that its weights are, the powers of two that were folded into
-    them, if there is a format, the polynomials of its activations, and the promises that it keeps."""
+    """How a program came from its model, the ``source``: the constants that its weights are, the powers of two that
+    were folded into them, if there is a format, the polynomials of its activations, and the promises that it keeps."""
 
+    source: Imported
     slots: Slots | None
     scaled: Scaled | None
     activations: Activations
@@ -177,25 +189,76 @@ class ImportedProgram(Program):
             return np.array(self.classes)[columns[:, 0].astype(np.int64)]
         return columns[:, 0] if columns.shape[1] == 1 else columns
 
+    def report(
+        self,
+        rows: Any,
+        labels: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        rtl: bool = True,
+        simulator: str | None = None,
+        threads: int | None = None,
+    ) -> Report:
+        """The accuracy in floats, in fixed point and on the simulated core on ``rows``, whose right answers are the
+        ``labels``, and the range and the error of each layer. ``rtl=False`` leaves out the simulation, which compares
+        the core in every cycle. Without a format there are floats only."""
+        values = _matrix(rows, self.imported.inputs)
+        right = None if labels is None else np.asarray(labels)
+        if right is not None and len(right) != len(values):
+            raise InputError(f"there are {len(values)} rows and {len(right)} labels")
+        chosen = self._ring(ring, "exact")
+        classifier = self.imported.kind == "classifier"
+        own = {name: values[:, place] for place, name in enumerate(self.imported.inputs)}
+        results = decisions(self.origin.source, own).tolist()
+        floats = self.decoded({str(number): result for number, result in enumerate(results)})
+        found = {"floats": floats}
+        if self.origin.activations:
+            found["polynomials"] = self.predict(values, "real")
+        if isinstance(chosen, FixedPoint):
+            found[chosen.name] = self.predict(values, chosen)
+            if rtl:
+                with warnings.catch_warnings():  # said by the prediction
+                    warnings.simplefilter("ignore", PrecisionWarning)
+                    done = self.simulate(values, chosen, simulator=simulator, threads=threads)
+                found["RTL"] = self.decoded(done["results"])
+        facts = {
+            "model": self.imported.title,
+            "kind": self.imported.kind,
+            "rows": len(values),
+            "ring": chosen.name if isinstance(chosen, FixedPoint) else None,
+            "cycles": self.cycles,
+            "registers": self.width,
+            "notes": list(self.notes),
+        }
+        scaled = self.origin.scaled if self.model.ring == chosen.name else None
+        columns = {name: own[name] for name in self.inputs}
+        layers = measure_layers(self.imported, columns, scaled, chosen if isinstance(chosen, FixedPoint) else None)
+        stages = [stage(name, got, floats, right, classifier) for name, got in found.items()]
+        return Report(facts, stages, layers)
+
     def set_weights(self, model: Any) -> ImportedProgram:
         """The same program with the weights of ``model``, which was trained again and has the same shape. Instructions
         and scales stay as they are, so a core that holds this program needs new words in its weight memory alone."""
         again = import_model(model)
         if again is None:
             raise InputError(f"set_weights takes a trained model, not {shown(model)}")
-        slots, scaled, activations, keep = self.origin
+        _, slots, scaled, activations, keep = self.origin
+        source = again
         if activations:
             again = smoothed(again, activations)
         imported, scaled = with_values(self.imported, scaled, retrained(self.imported, again))
         before = self.imported if self.origin.scaled is None else self.origin.scaled
         program = refilled(self.model, slots, before.outputs, (imported if scaled is None else scaled).outputs, keep)
         if program.ring:
-            try:
-                program.quantise(self._ring(None))
-            except InputError as error:
-                raise InputError(f"{error}, so the new weights need another scale: compile the model again") from None
+            ring = self._ring(None)
+            wide = next((value for value in program.weights if not _fits(value, ring)), None)
+            if wide is not None:
+                raise InputError(
+                    f"the weight {float(wide):.6g} of the new model does not fit {ring.name} at the scale of the first "
+                    "one: compile the model again"
+                )
         named = replace(imported, classes=again.classes, title=again.title)
-        return ImportedProgram(program, named, Origin(slots, scaled, activations, keep))
+        return ImportedProgram(program, named, Origin(source, slots, scaled, activations, keep))
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)

@@ -10,7 +10,10 @@ from skinny.model.errors import InputError
 
 from ..affine import Floats
 
-__all__ = ["class_name", "expect_fitted", "floats", "known_class", "refuse"]
+__all__ = ["class_name", "expect_fitted", "floats", "known_class", "refuse", "without_noise"]
+
+#: Coefficients that are smaller than the largest by this are what rounding left of zero.
+NOISE = 1e-12
 
 
 def known_class(estimator: Any, known: Mapping[str, Any]) -> str | None:
@@ -47,3 +50,9 @@ def floats(estimator: Any, attribute: str) -> Floats:
     if not np.isfinite(values).all():
         refuse(estimator, f"{attribute} holds what is no finite number", "fit it on data without infinities")
     return values
+
+
+def without_noise(matrix: Floats) -> Floats:
+    """``matrix`` with zeros in columns that hold rounding noise alone, which a column that was constant leaves."""
+    sizes = np.abs(matrix).max(axis=0)
+    return np.where(sizes < NOISE * sizes.max(), 0.0, matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from skinny.model.formula.formula import Formula
+from skinny.model.formula.formula import Formula, postorder
 
 from ..affine import Features
 from ..imported import Imported, Layer
@@ -79,8 +79,7 @@ def import_estimator(estimator: Any) -> Imported:
     layers: list[Layer] = []
     for step in steps[:-1]:
         features = transformed(features, step)
-        if any(value.args for value in features.values) or not features.separate:
-            layers.append(Layer(class_name(step), features.formulas()))
+        layers.append(Layer(class_name(step), features.formulas))
     outputs, hidden = _outputs(features, last, name, names)
     classifier = name in CLASSIFIERS
     classes = tuple(last.classes_.tolist()) if classifier else ()
@@ -92,11 +91,18 @@ def import_estimator(estimator: Any) -> Imported:
         inputs=names,
         kind="classifier" if classifier else "regressor",
         title=" → ".join(class_name(step) for step in steps) + f", {len(names)} inputs",
-        layers=(*layers, *hidden, Layer(class_name(last), outputs)),
+        layers=(*_kept(layers, outputs), *hidden, Layer(class_name(last), outputs)),
         argmax="class" if classifier else "",
         classes=classes,
         probabilities="sigmoid" if kind and len(outputs) == 1 else kind,
     )
+
+
+def _kept(layers: list[Layer], outputs: tuple[Formula, ...]) -> list[Layer]:
+    """The values of layers that were not folded into what follows."""
+    there = {id(node) for node in postorder(*outputs) if node.args}
+    kept = [Layer(name, tuple(value for value in values if id(value) in there)) for name, values in layers]
+    return [layer for layer in kept if layer.values]
 
 
 def _outputs(

@@ -36,9 +36,9 @@ def network(features: Features, estimator: Any) -> tuple[tuple[Formula, ...], li
         features = features.mapped(np.asarray(weights, dtype=np.float64).T, np.asarray(bias, dtype=np.float64))
         if number == len(pairs) - 1:
             break
-        values = features.formulas()
+        values = features.formulas
         if ACTIVATIONS[activation]:
             values = tuple(apply(ACTIVATIONS[activation], value) for value in values)
             layers.append(Layer(f"hidden layer {number + 1}", values))
             features = Features.of(values)
-    return features.formulas(), layers
+    return features.formulas, layers

@@ -8,14 +8,12 @@ import numpy as np
 from skinny.model.formula.formula import Formula
 
 from ..affine import Features, Floats, Products
-from .attributes import floats, refuse
+from .attributes import floats, refuse, without_noise
 
 __all__ = ["linear", "naive_bayes", "quadratic_discriminant"]
 
 #: A coefficient that changes a score by this much over the spread of its input fits no word beside the others.
 LARGEST = 2.0**24
-#: Coefficients that are smaller than the largest by this are what rounding left of zero.
-NOISE = 1e-12
 #: Coefficients that a refusal names.
 NAMED = 3
 
@@ -25,9 +23,8 @@ def linear(features: Features, estimator: Any) -> tuple[Formula, ...]:
     matrix = np.atleast_2d(floats(estimator, "coef_"))
     bias = np.broadcast_to(np.atleast_1d(floats(estimator, "intercept_")), len(matrix))
     if hasattr(estimator, "scalings_"):  # a discriminant leaves rounding noise for columns that were constant
-        constant = np.ptp(floats(estimator, "means_"), axis=0) == 0
-        matrix = np.where(constant & (np.abs(matrix) < NOISE * np.abs(matrix).max()), 0.0, matrix)
-    return features.mapped(matrix, bias).formulas()
+        matrix = without_noise(matrix)
+    return features.mapped(matrix, bias).formulas
 
 
 def naive_bayes(features: Features, estimator: Any, names: tuple[str, ...]) -> tuple[Formula, ...]:
@@ -73,7 +70,7 @@ def _quadratic(features: Features, squares: list[Floats], slopes: Floats, biases
     if len(squares) == 2:
         squares, slopes, biases = [squares[1] - squares[0]], slopes[1:] - slopes[:1], biases[1:] - biases[:1]
     if not features.separate:
-        features = Features.of(features.formulas())
+        features = Features.of(features.formulas)
     matrix, offset = features.matrix, features.offset
     products = Products(features.values)
     out = []

@@ -9,7 +9,7 @@ import numpy as np
 from skinny.model.formula.formula import product
 
 from ..affine import Features
-from .attributes import floats, known_class, refuse
+from .attributes import floats, known_class, refuse, without_noise
 
 __all__ = ["TRANSFORMS", "transformed"]
 
@@ -58,14 +58,14 @@ def _robust(features: Features, step: Any) -> Features:
 
 
 def _pca(features: Features, step: Any) -> Features:
-    matrix = floats(step, "components_")
+    matrix = without_noise(floats(step, "components_"))
     if step.whiten:
         matrix = matrix / np.sqrt(floats(step, "explained_variance_"))[:, None]
     return features.mapped(matrix, -matrix @ floats(step, "mean_"))
 
 
 def _projected(features: Features, step: Any) -> Features:
-    matrix = floats(step, "components_")
+    matrix = without_noise(floats(step, "components_"))
     return features.mapped(matrix, np.zeros(len(matrix)))
 
 
@@ -78,7 +78,7 @@ def _powers(features: Features, step: Any) -> Features:
     exponents = floats(step, "powers_").astype(int)
     if len(exponents) > MOST_FEATURES:
         refuse(step, f"it makes {len(exponents):,} features", "take a lower degree, or PCA in front of it")
-    values = features.formulas()
+    values = features.formulas
     products, matrix, offset = [], [], np.zeros(len(exponents))
     for number, row in enumerate(exponents):
         factors = [
