@@ -92,8 +92,8 @@ def compile_formula(
     """Compile ``outputs`` to one program that keeps the promises ``keep``; outputs are sent one after the other. The
     program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
     formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names
-    of all inputs in the order of an input vector, those that the program does not read left out; without them inputs come
-    in the order in which the formulas name them."""
+    of all inputs in the order of an input vector, those that the program does not read left out; without them inputs
+    come in the order in which the formulas name them."""
     if not 3 <= width <= MOST_WIDTH:
         raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
     unknown = sorted(set(without) - set(PASSES))

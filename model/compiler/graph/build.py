@@ -29,6 +29,9 @@ __all__ = ["NotLinearError", "Style", "TooLargeError", "build"]
 
 #: Groups of a graph at most; only products of values without sums of registers make more of them than were written.
 MOST_GROUPS = 400_000
+#: A form of inputs that is used several times and has so many terms is held in a register, where registers can be
+#: multiplied: to build it again for each use would take longer.
+LONG_FORM = 8
 
 
 class TooLargeError(Exception):
@@ -116,8 +119,9 @@ class _Builder:
                 return self.product([(arg, 1) for arg in args])
 
     def once(self, expression: Expression) -> Expression:
-        """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
-        long = self.style.hold_forms and len(expression.linear) > 1
+        """An expression that is used several times: it becomes a value, unless it is a short form of inputs."""
+        terms = len(expression.linear)
+        long = terms > 1 if self.style.hold_forms else self.style.sums and terms >= LONG_FORM
         if expression.is_form and not long and fits(expression.terms()):
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:

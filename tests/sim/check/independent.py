@@ -174,8 +174,8 @@ class Model:
             pc = following
 
     def run(self, vector):
-        """The effect of each word that is issued for ``vector``: pc, op, dst, value, fault as they retire; then whether it
-        sends a word, with ``neg``, and the fault of the run so far."""
+        """The effect of each word that is issued for ``vector``: pc, op, dst, value, fault as they retire; then whether
+        it sends a word, with ``neg``, and the fault of the run so far."""
         _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         registers, total, met = list(start), 0, 0
