@@ -184,9 +184,9 @@ def _stream(program: Program) -> dict[str, Any]:
             "window": program.window,
             "hop": program.hop,
             "silent_vectors": padding(program),
-            "meaning": "a thread is a stream, and a vector is its next sample; states keep their registers, and a window "
-            "its words, until reset or a load of anything but weights; the first silent vectors of each stream fill the "
-            "window and have no results",
+            "meaning": "a thread is a stream, and a vector is its next sample; states keep their registers, and a "
+            "window its words, until reset or a load of anything but weights; the first silent vectors of each stream "
+            "fill the window and have no results",
         }
     }
 
@@ -232,7 +232,8 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
 def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
     """The names and texts of all exported files: the core, its manifest, listing and memory contents, and a test bench
     that compares with the golden model's results for ``elements`` of shape ``(inferences, inputs)``, for a stream
-    program of shape ``(streams, samples, words)``. With ``rom`` the program is part of the design; otherwise the design is empty and the test bench loads the program."""
+    program of shape ``(streams, samples, words)``. With ``rom`` the program is part of the design; otherwise the design
+    is empty and the test bench loads the program."""
     config = image.config
     if isinstance(config.ring, Boolean):  # every slice of every word is compared
         elements = np.pad(elements, [(0, -len(elements) % config.inferences), *[(0, 0)] * (elements.ndim - 1)])

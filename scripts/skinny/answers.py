@@ -85,7 +85,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "reversible": program.reversible,
         "linear_break": _said(program.linear_break),
         "reversible_break": _said(program.reversible_break),
-        "start": program.start,
+        "start": tuple(printable(program.start)),
         "states": dict(program.state),
         "window": program.window,
         "samples": list(program.samples) if program.streaming else None,

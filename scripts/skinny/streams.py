@@ -18,7 +18,7 @@ from skinny.model.run.stream import begin_streams, run_stream
 from .answers import random_inputs
 
 if TYPE_CHECKING:
-    from skinny.model.machine.assemble import Image
+    from skinny.model.machine.image import MachineImage
     from skinny.sim.check.stimulus import Stimulus
 
 __all__ = ["first_sample", "random_samples", "samples_for", "stream_results", "stream_simulation", "watched_stream"]
@@ -63,7 +63,7 @@ def watched_stream(
     return np.concatenate(outputs, axis=1), precision
 
 
-def random_samples(count: int, image: Image) -> Encoded:
+def random_samples(count: int, image: MachineImage) -> Encoded:
     """``count`` samples of as many streams as ``image`` has room for, the same every time."""
     config = image.config
     streams = config.threads * config.inferences
@@ -71,7 +71,7 @@ def random_samples(count: int, image: Image) -> Encoded:
     return Encoded(*(part.reshape(streams, count, -1) for part in drawn))
 
 
-def samples_for(runs: int, image: Image) -> int:
+def samples_for(runs: int, image: MachineImage) -> int:
     """How many samples of each stream give about so many ``runs`` in all; those that fill a window come on top."""
     return -(-max(1, runs) // (image.config.threads * image.config.inferences)) + padding(image.program)
 
@@ -83,7 +83,7 @@ def stream_results(units: Units, outputs: Array) -> dict[str, list[list[Number]]
 
 
 def stream_simulation(
-    image: Image,
+    image: MachineImage,
     samples: Array,
     expected: Array,
     simulator: str,
