@@ -9,6 +9,7 @@ from .inputs import InputBuffer
 from .layout import word_layout
 from .repeat import step_layout
 from .sequencer import Sequencer, tag_layout
+from .window_buffer import WindowBuffer
 
 __all__ = ["ControlCopy"]
 
@@ -28,7 +29,7 @@ class ControlCopy(wiring.Component):
     -------
     accept, last, ready : In(1)
         The stream of inputs: the core takes a word in this cycle; the word has ``last`` set; the core is ready.
-    room, hold, last_word, last_input, renew : In
+    room, hold, last_word, last_input, renew, size : In
         The values that the sequencer and the input buffer get in this cycle.
     pointers : In
         The port of the same name of the input buffer.
@@ -42,7 +43,7 @@ class ControlCopy(wiring.Component):
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        self._inputs = InputBuffer(config, memory=False)
+        self._inputs = (WindowBuffer if config.window else InputBuffer)(config, memory=False)
         super().__init__(
             {
                 "accept": In(1),
@@ -52,7 +53,8 @@ class ControlCopy(wiring.Component):
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
-                **({"renew": In(1)} if config.state else {}),
+                **({"renew": In(1)} if config.streams else {}),
+                **({"size": In(config.window_bits)} if config.window else {}),
                 "pointers": In(len(self._inputs.pointers)),
                 "tag": In(tag_layout(config)),
                 "done": In(1),
@@ -80,6 +82,7 @@ class ControlCopy(wiring.Component):
             (sequencer.room, self.room),
             (sequencer.hold, self.hold),
             *([(sequencer.renew, self.renew)] if self.config.state else []),
+            *([(inputs.renew, self.renew)] if self.config.window else []),
         ):
             late = Signal()
             m.d.sync += late.eq(value)
@@ -103,6 +106,8 @@ class ControlCopy(wiring.Component):
             inputs.begin.eq(sequencer.start),
             inputs.release.eq(done[-1]),
         ]
+        if self.config.window:
+            m.d.comb += inputs.size.eq(self.size)
         if self.config.repeat:
             m.d.comb += [
                 sequencer.word.eq(self.word),

@@ -20,6 +20,7 @@ from .repeat import Mover
 from .results import ResultFIFO
 from .sequencer import Sequencer, tag_layout
 from .store import Store
+from .window_buffer import WindowBuffer
 
 __all__ = ["Core"]
 
@@ -111,7 +112,8 @@ class Core(Machine):
         m.submodules.sequencer = sequencer = Sequencer(config)
         if not config.deep:
             m.submodules.decoder = decoder = Decoder(config)
-        m.submodules.inputs = inputs = InputBuffer(config, self.target, self.lane)
+        buffer = WindowBuffer if config.window else InputBuffer
+        m.submodules.inputs = inputs = buffer(config, self.target, self.lane)
         if config.deep:
             m.submodules.datapath = datapath = DeepDatapath(config, self.target)
         else:
@@ -272,12 +274,22 @@ class Core(Machine):
             m.d.sync += self.fault.eq(0)
         with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
+        renew = 0 if self.rom else store.write & renews(store.item)
         if config.state:
-            m.d.comb += datapath.kept.eq(store.kept)
+            m.d.comb += [datapath.kept.eq(store.kept), sequencer.renew.eq(renew)]
             if config.guard:
-                m.d.comb += [guard.kept.eq(store.kept), guard.renew.eq(sequencer.renew)]
-            if not self.rom:
-                m.d.comb += sequencer.renew.eq(store.write & renews(store.item))
+                m.d.comb += guard.kept.eq(store.kept)
+        if config.window:
+            m.d.comb += [
+                inputs.size.eq(store.size),
+                inputs.renew.eq(renew),
+                inputs.coming_bank.eq(sequencer.tag.bank),
+                inputs.coming_thread.eq(sequencer.tag.thread),
+            ]
+            if config.guard:
+                m.d.comb += [guard.size.eq(store.size), guard.astray.eq(inputs.astray)]
+        if config.guard and config.streams:
+            m.d.comb += guard.renew.eq(renew)
         if not self.rom:
             m.d.comb += [
                 self.load.ready.eq(~self.busy),

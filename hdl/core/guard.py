@@ -41,7 +41,7 @@ class Guard(wiring.Component):
     -------
     accept, last, ready, room, hold, pointers, tag, done, renew : In
         For :class:`~.control_copy.ControlCopy`.
-    write, item, start, last_word, last_input, batches, kept : In
+    write, item, start, last_word, last_input, batches, kept, size : In
         For :class:`~.settings_parity.SettingsParity`.
     word_tag, word : In
         The instruction that is decoded, and its word.
@@ -55,6 +55,8 @@ class Guard(wiring.Component):
         when they are read (:func:`~.register_memory.operand_latency`).
     echo, numbering : In(1)
         The mismatches of the datapath and of the result FIFO.
+    astray : In(1)
+        Only with a window: the port of the same name of the input buffer, one cycle before ``word_tag``.
     argmax : In(1)
         The mismatches of :class:`~.argmax_copy.ArgmaxCopy`; only with argmax.
     cleared : In(1)
@@ -86,7 +88,9 @@ class Guard(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
-                **({"kept": In(config.width), "renew": In(1)} if config.state else {}),
+                **({"kept": In(config.width)} if config.state else {}),
+                **({"size": In(config.window_bits), "astray": In(1)} if config.window else {}),
+                **({"renew": In(1)} if config.streams else {}),
                 "word_tag": In(tag_layout(config)),
                 "word": In(word_layout(config)),
                 "word_parity": In(1),
@@ -110,8 +114,10 @@ class Guard(wiring.Component):
         m = Module()
         m.submodules.control = self._control
         self._connect(m, self._control, "accept last ready room hold pointers tag done last_word last_input")
-        if self.config.state:
+        if self.config.streams:
             self._connect(m, self._control, "renew")
+        if self.config.window:
+            self._connect(m, self._control, "size")
         if self.config.repeat:
             m.submodules.words = words = WordCopy(self.config)
             m.d.comb += [
@@ -143,11 +149,17 @@ class Guard(wiring.Component):
         ]
         if self.config.argmax:
             found.append(self.argmax)
+        if self.config.window:
+            astray = Signal(reset_less=True)
+            m.d.sync += astray.eq(self.astray)
+            found.append(self.word_tag.valid & astray)
         if not self.rom:
             m.submodules.settings = settings = SettingsParity(self.config, self.image)
             self._connect(m, settings, "write item start last_word last_input batches")
             if self.config.state:
                 self._connect(m, settings, "kept")
+            if self.config.window:
+                self._connect(m, settings, "size")
             found.append(settings.mismatch)
 
         # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.

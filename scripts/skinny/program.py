@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.formula.formula import Formula, formula_text, postorder
-from skinny.model.formula.parse import parse_formula
+from skinny.model.formula.definitions import Definitions
+from skinny.model.formula.formula import Formula, formula_text
+from skinny.model.formula.parse import parse_definitions, parse_formula
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program import storage
 from skinny.model.program.program import CONTRACTS
@@ -41,7 +42,7 @@ from .answers import (
     simulation,
     watched_run,
 )
-from .compiling import LONGEST_TITLE, as_precision, compile_outputs
+from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
 from .extras import needs_extra
 from .trace import Trace
 from .values import (
@@ -73,7 +74,7 @@ def compile(
     formula: str | Formula | Mapping[str, str | Formula],
     *,
     contract: str = "clean",
-    width: int = 3,
+    width: int | None = None,
     attention: bool = True,
     without: str | Collection[str] = (),
     start: Sequence[int] | None = None,
@@ -95,11 +96,11 @@ def compile(
     ``argmax`` it sends the number of its largest output alone, under that name. ``skinny compile --help`` explains the
     other options.
     """
-    outputs, title = _outputs(formula)
+    definitions, title = _definitions(formula)
     expect_choice(contract, CONTRACTS, "contract")
     precision = None
     if ring is not None:
-        names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+        names = box_names(definitions)
         if not isinstance(ring, str):
             raise InputError(f"ring must be text like 'fixed:16' here, not {shown(ring)}")
         if box is None and names:
@@ -108,14 +109,14 @@ def compile(
         precision = as_precision(ring, ranges, None if error is None else as_number(error, "error"), scale)
     elif box is not None or error is not None or scale != "none":
         raise InputError("box, error and scale are about a format: ring='fixed:BITS' is missing")
-    _, program = compile_outputs(
-        outputs,
+    _, program = compile_definitions(
+        definitions,
         title,
         contract=contract,
-        width=as_whole(width, "width"),
+        width=None if width is None else as_whole(width, "width"),
         attention=bool(attention),
         without=_pass_names(without),
-        start=None if start is None else _whole_start(start, width),
+        start=None if start is None else _whole_start(start, WIDTH if width is None else width),
         self_check=bool(self_check),
         precision=precision,
         keep=keep,
@@ -447,10 +448,10 @@ def _warn(precision: Precision) -> None:
         warnings.warn(precision.line, PrecisionWarning, stacklevel=3)
 
 
-def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
-    """The formula of each output, and the title of the program."""
+def _definitions(given: Any) -> tuple[Definitions, str]:
+    """What was given as formulas, and the title of the program."""
     if isinstance(given, str):
-        return parse_formula(given), given
+        return parse_definitions(given), given
     if isinstance(given, Formula):
         given = {"y": given}
     if not isinstance(given, Mapping):
@@ -463,7 +464,7 @@ def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
             raise InputError(f"the name of an output must be a text, not {shown(name)}")
         outputs[name] = _output(name, formula)
     title = "; ".join(f"{name} = {formula_text(formula, LONGEST_TITLE)}" for name, formula in outputs.items())
-    return outputs, title
+    return Definitions(outputs, (), (), 0), title
 
 
 def _output(name: str, given: Any) -> Formula:

@@ -9,7 +9,7 @@ it was made of.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from skinny.model.compiler.polynomial import Coefficient
@@ -43,6 +43,9 @@ class Instruction(NamedTuple):
 
 class Registers:
     """The state of the machine between two instructions, and the instructions so far."""
+
+    #: The next values of states, in the order in which they had better be computed.
+    order: Sequence[int] = ()
 
     def __init__(self, graph: Graph, width: int, *, assign: bool, tidy: bool, most: int) -> None:
         self.values = graph.values
@@ -80,6 +83,17 @@ class Registers:
 
     def is_held(self, value: int) -> bool:
         return bool(self.complete[value])
+
+    def first_group(self, value: int) -> int:
+        """The group that a value must begin with, or none in particular."""
+        return NONE
+
+    def settle(self) -> None:
+        """Put the next values of states where they belong, as far as that is possible now: without states
+        (:mod:`.states`) there are none."""
+
+    def finish(self) -> None:
+        """Put all next values of states where they belong."""
 
     def execute(self, value: int, number: int) -> None:
         """Write the instruction of a group whose operands are held."""
@@ -170,7 +184,7 @@ class Registers:
         """Forget the value that is cheapest to compute again."""
         best = None
         for value in self.holds.values():
-            if self.complete[value] and not self.pins[value]:
+            if self.complete[value] and not self.pins[value] and self.values[value].groups:
                 key = self._again(value), self.born[value]
                 if best is None or key < best[0]:
                     best = key, value
@@ -195,7 +209,7 @@ class Registers:
         """Take a value away by running its groups backwards."""
         best = None
         for value in self.holds.values():
-            if not self.complete[value] or self.pins[value]:
+            if not self.complete[value] or self.pins[value] or not self.values[value].groups:
                 continue
             cost = self._undo_cost(value)
             if cost is None:

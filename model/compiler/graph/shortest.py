@@ -7,16 +7,17 @@ Cost: linear, a dozen times; large formulas stop at the first that fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.program.program import Program
 
-from .build import Style, TooLargeError, build
+from .build import NotLinearError, Style, TooLargeError, build
 from .generate import Listing, gather, joined, scatter
 from .lower import lower_listing
 from .registers import Registers, TooLongError, TooNarrowError
+from .states import StateRegisters
 from .values import Graph
 
 __all__ = ["shortest"]
@@ -34,8 +35,12 @@ def shortest(
     width: int,
     given: frozenset[Fraction],
     most: int,
+    states: Mapping[str, Formula] | None = None,
+    inputs: Sequence[str] = (),
 ) -> Program | None:
-    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``."""
+    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``. With
+    ``states`` it is one step of them: it begins with their old values in their :func:`~.states.homes` and ends with the
+    next ones there. ``inputs`` are numbered first. Raises :exc:`NotLinearError` when only that is in the way."""
     best: tuple[Listing, Graph] | None = None
     graphs: list[Graph] = []
     spent = 0
@@ -43,8 +48,12 @@ def shortest(
         if best is not None and spent > EFFORT:
             break
         try:
-            graph = build(outputs, operations, style)
+            graph = build(outputs, operations, style, states, inputs)
         except TooLargeError:
+            continue
+        except NotLinearError:
+            if "linear" in keep:
+                raise
             continue
         graphs.append(graph)
         spent += graph.size
@@ -52,7 +61,7 @@ def shortest(
         if listing is not None and (best is None or _better(listing, best[0])):
             best, most = (listing, graph), listing.cycles
     # A restart clears all registers, so that outputs one by one need fewer; where a program may assign, it needs none.
-    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 else ():
+    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 and not states else ():
         pieces = [_listing(graph.of(name), keep, width, most) for name in outputs]
         if None not in pieces:
             listing = joined([piece for piece in pieces if piece is not None])
@@ -65,12 +74,14 @@ def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | N
     """The best order of a graph."""
     best: Listing | None = None
     most = min(most, LONGEST * graph.size + LONGEST)
+    kind = StateRegisters if graph.states else Registers
+    assign = "reversible" not in keep
     for order in (scatter, gather):
-        for tidy in (False, True) if "reversible" in keep else (False,):
+        for tidy in (False, True) if not assign or graph.states else (False,):
             if best is not None and graph.size > EFFORT:
                 break
-            registers = Registers(graph, width, assign="reversible" not in keep, tidy=tidy, most=most)
             try:
+                registers = kind(graph, width, assign=assign, tidy=tidy, most=most)
                 listing = order(graph, registers)
             except (TooNarrowError, TooLongError):
                 continue
