@@ -24,8 +24,8 @@ def following(state):
 class Loops(wiring.Component):
     """Keeps the loops of all levels: where they begin and end, how many rounds are left, and their steps.
 
-    Latency: ``back`` and ``begin`` hold in the cycle of ``turn``, ``step`` two cycles after it and ``looping`` from three
-    cycles after it on. Throughput: a word each ``threads`` cycles. No back-pressure.
+    Latency: ``back`` and ``begin`` hold in the cycle of ``turn``, ``step`` two cycles after it and ``looping`` from
+    three cycles after it on. Throughput: a word each ``threads`` cycles. No back-pressure.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class Loops(wiring.Component):
         )
 
     def elaborate(self, platform):
-        # A word stays for cycles, so that all but the next address is decided in the cycle after `turn`, from registers:
-        # by then the word is still there, and `pc` is the address of the next one.
+        # A word stays for cycles, so that all but the next address is decided in the cycle after `turn`, from
+        # registers: by then the word is still there, and `pc` is the address of the next one.
         m = Module()
         config, word = self.config, self.word
         payload = word.as_value()[payload_at(config) :]
@@ -77,7 +77,8 @@ class Loops(wiring.Component):
         m.d.sync += [turned.eq(self.turn & ~self.back), over.eq(self.over)]
         control = turned & (word.op == Op.NONE)
 
-        hits, begins, opens, taken = [], [], [], []
+        hits: list[Signal] = []
+        begins, opens, taken = [], [], []
         for level in range(config.repeat):
             opened, hit = Signal(name=f"open{level}"), Signal(name=f"hit{level}")
             begin = Signal.like(self.begin, reset_less=True, name=f"begin{level}")

@@ -94,11 +94,11 @@ def looped_image(rng, config):
     return replace(image, outputs=tuple(f"y{n}" for n in range(len(image.emit_steps))))
 
 
-def steps_of(rng, config, make_vectors, count=3):
+def steps_of(rng, config, make_vectors, count=2):
     steps = [ResetCore()]
     for number in range(count):
         image = looped_image(rng, config)
-        vectors = make_vectors(rng, image, 3 * config.threads + 1)
+        vectors = make_vectors(rng, image, 2 * config.threads + 1)
         waits = random_stimulus(rng, image, vectors, 0.5, 0.5, 0.5) if number else Stimulus.steady(image, vectors)
         steps += [LoadImage(image), RunStimulus(waits)]
     return steps
