@@ -187,12 +187,12 @@ def looped_image(registers, **more):
 
 
 def test_an_offset_that_is_upset_is_found():
-    # Another weight is taken from the first word to the last, so that the way back undoes what the way there did.
+    # Another input is taken from the first word to the last, so that the way back undoes what the way there did.
     seen = {}
     for guard in (False, True):
         of = Upsets(looped_image("flipflops", guard=guard))
         stimulus = stimulus_for(of.image)
-        lowest = sum(of.image.config.fields[name] for name in ("dst", "src", "u"))
+        lowest = sum(of.image.config.fields[name] for name in ("dst", "src"))
         flip = (find(of, "instructions", "offset"), 0, lowest, when(of.image, stimulus, 2, 0))
         seen[guard] = outcomes(of, stimulus, [flip])
     assert seen == {False: ["wrong"], True: ["detected"]}
