@@ -14,14 +14,17 @@ the formula in registers instead, and the shorter program wins.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Facts, Formula, Operations, facts, formula_text, operations, postorder
 from skinny.model.limits import check, current, watched
+from skinny.model.program.forms import read_inputs, renumbered
 from skinny.model.program.modular import PRIME
 from skinny.model.program.program import MOST_WIDTH, Program
 
@@ -84,20 +87,25 @@ def compile_formula(
     start: tuple[int, ...] | None = None,
     precision: Precision | None = None,
     keep: Set[str] = PURE,
+    inputs: Sequence[str] = (),
 ) -> Compilation:
     """Compile ``outputs`` to one program that keeps the promises ``keep``; outputs are sent one after the other. The
     program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
-    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused."""
+    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names
+    of all inputs in the order of an input vector, those that the program does not read left out; without them inputs
+    come in the order in which the formulas name them."""
     if not 3 <= width <= MOST_WIDTH:
         raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
     if unknown:
         raise InputError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")
     default = tuple(int(r == 1) for r in range(width))
-    goal = Goal(contract, width, attention, frozenset(without), start or default)
+    goal = Goal(contract, width, attention, frozenset(without), start or default, inputs=tuple(inputs))
     if goal.clean and goal.start[1] != 1:
         raise InputError(f"register 1 must start as 1, not {goal.start[1]}")
     _refuse_contradictions(outputs, goal, keep, precision)
+    if inputs:
+        _expect_names(outputs, inputs)
     began = time.perf_counter()
     with watched("compiling"):
         if precision is not None:
@@ -106,7 +114,39 @@ def compile_formula(
             compiled = _compile(outputs, _blocks(goal))
         else:
             compiled = _compile_with_graph(outputs, goal, keep)
+    if inputs:
+        compiled = replace(compiled, program=_reading(compiled.program))
     return replace(compiled, seconds=time.perf_counter() - began)
+
+
+def _expect_names(outputs: Mapping[str, Formula], inputs: Sequence[str]) -> None:
+    """Raise :exc:`InputError` unless ``inputs`` has every input of the formulas, once."""
+    known = set(inputs)
+    if len(known) < len(inputs):
+        twice = next(name for name, count in Counter(inputs).items() if count > 1)
+        raise InputError(f"the input {twice!r} is named twice in inputs")
+    found = (node.value for node in postorder(*outputs.values()) if node.kind == "variable")
+    missing = next((name for name in found if name not in known), None)
+    if missing is not None:
+        raise InputError(f"the formula reads {missing!r}, which inputs does not name")
+
+
+def _reading(program: Program) -> Program:
+    """The program without the inputs that it does not read."""
+    forms = [program.forms[number] for number in np.unique(program.code.form).tolist()]
+    read = sorted({u for form in forms for u in read_inputs(form)})
+    if len(read) == len(program.inputs):
+        return program
+    places = [0] * len(program.inputs)
+    for place, u in enumerate(read):
+        places[u] = place
+    return replace(
+        program,
+        inputs=tuple(program.inputs[u] for u in read),
+        input_scales=tuple(program.input_scales[u] for u in read),
+        box=None if program.box is None or not read else tuple(program.box[u] for u in read),
+        forms=tuple(renumbered(program.forms, places, range(len(program.weights)))),
+    )
 
 
 def _refuse_contradictions(
@@ -141,7 +181,7 @@ def _blocks(goal: Goal) -> Goal:
 
 def _compile_with_graph(outputs: Mapping[str, Formula], goal: Goal, keep: Set[str]) -> Compilation:
     """The shorter of two programs: the one that holds parts of the formula in registers, and the one without."""
-    written = operations(*outputs.values())
+    written = goal.operations(outputs)
     given = given_constants(written)
     program = shortest(outputs, written, keep, goal.width, given, current().length)
     cycles = None if program is None else program.words
@@ -185,7 +225,7 @@ def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: G
 
 def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     """The pipeline, from formulas to the shortest program."""
-    written = operations(*outputs.values())
+    written = goal.operations(outputs)
     given = given_constants(written)
     table, polynomials = normalise(outputs, written, attention=goal.attention)
     chosen: dict[str, Draft] = {}
@@ -220,7 +260,7 @@ def _compile_polynomials(
     outputs: Mapping[str, Formula], goal: Goal, precision: Precision, made: Mapping[str, Approximation]
 ) -> Compilation:
     """The same for polynomials, some of which are approximations that were ``made`` for functions."""
-    written = operations(*outputs.values())
+    written = goal.operations(outputs)
     given = given_constants(written)
     missing = [node.value for node, _ in written if node.kind == "variable" and node.value not in precision.box]
     if missing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -59,6 +59,7 @@ def compile_definitions(
     precision: Precision | None = None,
     keep: str = "linear,reversible",
     argmax: str = "",
+    inputs: Sequence[str] = (),
 ) -> tuple[Compilation, Program]:
     """Compile ``definitions``. Returns what the compiler reports, and the program with its ``title``. Without a width
     it is :data:`WIDTH`, for states as many registers as they need, up to :data:`STATES_WIDTH`. The box of a
@@ -97,6 +98,7 @@ def compile_definitions(
             start=start,
             precision=precision,
             keep=parse_keep(keep),
+            inputs=inputs,
         )
         if definitions.window:
             from skinny.model.compiler.stream import in_window

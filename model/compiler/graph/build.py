@@ -29,6 +29,9 @@ __all__ = ["NotLinearError", "Style", "TooLargeError", "build"]
 
 #: Groups of a graph at most; only products of values without sums of registers make more of them than were written.
 MOST_GROUPS = 400_000
+#: A form of inputs that is used several times and has so many terms is held in a register, where registers can be
+#: multiplied: to build it again for each use would take longer.
+LONG_FORM = 8
 
 
 class TooLargeError(Exception):
@@ -44,11 +47,12 @@ class Style:
     """How a graph is written. ``sums``: forms may have registers. ``gather``: a sum of values that is multiplied is
     built in the accumulator; otherwise in a register of its own, so that its members need not be held together.
     ``whole_forms``: forms of inputs that are used several times are not merged with others, so that the accumulator may
-    still hold them the next time."""
+    still hold them the next time. ``hold_forms``: they are values, so that a long one is built once."""
 
     sums: bool
     gather: bool = True
     whole_forms: bool = False
+    hold_forms: bool = False
 
 
 def build(
@@ -115,8 +119,10 @@ class _Builder:
                 return self.product([(arg, 1) for arg in args])
 
     def once(self, expression: Expression) -> Expression:
-        """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
-        if expression.is_form and fits(expression.terms()):
+        """An expression that is used several times: it becomes a value, unless it is a short form of inputs."""
+        terms = len(expression.linear)
+        long = terms > 1 if self.style.hold_forms else self.style.sums and terms >= LONG_FORM
+        if expression.is_form and not long and fits(expression.terms()):
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:
                 self.shared_forms.add(form_of(out.linear))

@@ -14,7 +14,7 @@ from skinny.model.formula.formula import Formula, Operations
 from skinny.model.program.program import Program
 
 from .build import NotLinearError, Style, TooLargeError, build
-from .generate import Listing, gather, joined, scatter
+from .generate import Listing, arrival, gather, joined, packed, scatter
 from .lower import lower_listing
 from .registers import Registers, TooLongError, TooNarrowError
 from .states import StateRegisters
@@ -26,6 +26,8 @@ __all__ = ["shortest"]
 EFFORT = 20_000
 #: Registers are too few when computing values again takes this many times the cycles of computing them once, about.
 LONGEST = 20
+#: Cores with more registers have them in memory.
+MOST_FLIPFLOPS = 16
 
 
 def shortest(
@@ -67,16 +69,20 @@ def shortest(
             listing = joined([piece for piece in pieces if piece is not None])
             if best is None or _better(listing, best[0]):
                 best = listing, graph
-    return None if best is None else lower_listing(*best, given)
+    if best is None:
+        return None
+    listing, graph = best
+    return lower_listing(listing if "reversible" in keep or states else packed(listing), graph, given)
 
 
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
     """The best order of a graph."""
     best: Listing | None = None
+    assign = "reversible" not in keep
     most = min(most, LONGEST * graph.size + LONGEST)
     kind = StateRegisters if graph.states else Registers
-    assign = "reversible" not in keep
-    for order in (scatter, gather):
+    orders = (scatter, gather) if graph.states else (gather, scatter, arrival) if assign else (gather, scatter)
+    for order in orders:
         for tidy in (False, True) if not assign or graph.states else (False,):
             if best is not None and graph.size > EFFORT:
                 break
@@ -91,13 +97,19 @@ def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | N
 
 
 def _better(one: Listing, other: Listing) -> bool:
-    return (one.cycles, one.width) < (other.cycles, other.width)
+    return (one.cycles, _room(one.width)) < (other.cycles, _room(other.width))
+
+
+def _room(width: int) -> int:
+    """The registers that a core has for a program of ``width``: a power of two of them where they are in memory."""
+    return width if width <= MOST_FLIPFLOPS else 1 << (width - 1).bit_length()
 
 
 def _styles(keep: Set[str], relu: bool) -> Iterator[Style]:
     """The ways to write a graph that keeps the promises."""
+    yield Style(sums="linear" not in keep, hold_forms=True)
     if "linear" not in keep:
-        for gathered in (False, True):
+        for gathered in (True, False):
             for whole in (False, True):
                 yield Style(sums=True, gather=gathered, whole_forms=whole)
     if not relu:

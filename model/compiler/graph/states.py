@@ -40,7 +40,7 @@ class StateRegisters(Registers):
         self.homes = homes(len(graph.states))
         if self.homes[-1] >= width:
             raise TooNarrowError
-        self.free = [register for register in self.free if register not in self.homes]
+        self.free = [place for register, place in self.places.items() if register not in self.homes]
         heapq.heapify(self.free)
         #: Homes that hold nothing that anybody needs.
         self.idle: set[int] = set()
@@ -120,7 +120,7 @@ class StateRegisters(Registers):
             if self.idle:
                 register = min(self.idle)
                 self.idle.remove(register)
-                heapq.heappush(self.free, register)
+                heapq.heappush(self.free, self.places[register])
             elif self.assign:
                 self._evict()
             else:
@@ -219,13 +219,13 @@ class StateRegisters(Registers):
         if register in self.homes:
             self.idle.add(register)
         else:
-            heapq.heappush(self.free, register)
+            heapq.heappush(self.free, self.places[register])
 
     def _forget(self, value: int) -> None:
         register = self.where[value]
         super()._forget(value)
         if register in self.homes:
-            self.free.remove(register)
+            self.free.remove(self.places[register])
             heapq.heapify(self.free)
             self.idle.add(register)
 
