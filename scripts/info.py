@@ -22,8 +22,9 @@ APART = (
 )
 
 DETAILS = """\
-words count attention steps (attends) too; levels are the dependent steps of the program; reads are instructions that
-use an input or a weight, alone or in a linear form; critical path is a longest chain of dependent instructions, by
+words count attention steps (attends) too; memory words are those of an image, which has one for each output, flat
+and, where something repeats, rolled into loops; levels are the dependent steps of the program; reads are instructions
+that use an input or a weight, alone or in a linear form; critical path is a longest chain of dependent instructions, by
 what they multiply with; state bits are the registers, and the accumulator of a program with linear forms, in words of
 the ring (0 when the ring has no hardware). compiled for is the ring that the program was compiled for, if any; a scale
 e of an input means that x enters the program as x/2^e, one of an output that what is sent counts times 2^e; box is the
@@ -68,6 +69,7 @@ def execute(args: argparse.Namespace) -> None:
         f"{count:,} {kind.replace('_', ' ')}" for kind, count in answer["critical_path"].items()
     )
     shown["compiled_for"] = program.ring or "any ring"
+    shown["memory_words"] = ", ".join(f"{count:,} {how}" for how, count in answer["memory_words"].items() if count)
     shown["outputs"] = ", ".join(map(_output_text, program.outputs))
     shown["argmax"] = program.argmax or "none"
     for promise in ("linear", "reversible"):

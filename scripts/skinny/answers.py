@@ -12,6 +12,7 @@ from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
+from skinny.model.machine.assemble import fit_image
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Program
 from skinny.model.program.promises import Break
@@ -48,6 +49,8 @@ __all__ = [
 
 #: Runs of place and route, unless others are asked for.
 SEEDS = 3
+#: Words of the longest programs of which ``skinny info`` says how many words they have rolled.
+MOST_ROLLED = 1 << 17
 #: Numbers of lanes that the limit by segments is stated for.
 LANES = (2, 4, 8)
 #: Instructions simulated between two steps of the progress bar, by simulator.
@@ -68,6 +71,18 @@ def expect_own_parts(device: Device, name: str) -> None:
         raise InputError(f"designs for {device.name} have generic parts always: they go without {name}")
 
 
+def rolled_words(program: Program, ring: Ring) -> int | None:
+    """The program words of an image in which what repeats is loops; None where nothing repeats, where no core runs the
+    program, and for programs so long that it would take a while to say."""
+    if program.words > MOST_ROLLED:
+        return None
+    try:
+        image = fit_image(program, ring, roll=True)
+    except InputError:
+        return None
+    return len(image) if image.rolled else None
+
+
 def describe(program: Program, ring: Ring) -> dict[str, Any]:
     """The size of a program, what it reads and the limits of its speed-up; ``skinny info --help`` explains the keys."""
     linear = sum(isinstance(form, Linear) for form in program.forms)
@@ -79,6 +94,7 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "length": length,
         "words": words,
         "attends": words - length,
+        "memory_words": {"flat": words + program.emits, "rolled": rolled_words(program, ring)},
         "width": program.width,
         "contract": program.contract,
         "linear": program.linear,

@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -537,6 +538,7 @@ class Program:
         keys."""
         from skinny.sim.fpga.devices import ICE40, find_device
         from skinny.sim.fpga.estimate import estimate_report
+        from skinny.sim.fpga.expected import image_for
 
         found = find_device(device if isinstance(device, str) else shown(device))
         if inferred:
@@ -549,15 +551,16 @@ class Program:
         aim = None if frequency is None else float(as_number(frequency, "frequency"))
         if aim is not None and not 1 <= aim <= 1000:
             raise InputError(f"the frequency must be 1 to 1000 MHz, not {aim:g}")
-        target = None if folder is None else as_path(folder, "folder")
+        written = None if folder is None else as_path(folder, "folder")
         ring = self._ring(ring)
-        image = self._image(ring, lanes, self_check, threads, registers, depth, found.family.build_image)
+        target = "generic" if inferred else found.family.target
+        build = partial(image_for, found, target=target, rom=bool(rom))
+        image = self._image(ring, lanes, self_check, threads, registers, depth, build)
         precision = lost_weights(self.model, ring)
         _warn(precision)
         told = {"precision": precision.counts}
         if estimate:
-            parts = "generic" if inferred else found.family.target
-            return estimate_report(image, found, parts, rom=bool(rom)) | told
+            return estimate_report(image, found, target, rom=bool(rom)) | told
 
         from skinny.sim.fpga.gate import expect_gate_level
         from skinny.sim.fpga.report import Design, implement, write_design
@@ -567,7 +570,7 @@ class Program:
             expect_gate_level(found)
         design = Design(image, found, rom=bool(rom), inferred=bool(inferred))
         report = implement(design, range(1, runs + 1), frequency=aim, gate_level=checked)
-        files = {} if target is None else {"folder": target, "files": write_design(report, target)}
+        files = {} if written is None else {"folder": written, "files": write_design(report, written)}
         return report.as_dict() | told | files
 
     def _given(self, inputs: Any) -> Any:
