@@ -46,6 +46,7 @@ from .isa import (
 )
 from .repeat import Trace, loop_text, loop_words, unroll
 from .rolling import Layout, roll_words
+from .streams import padding
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -143,6 +144,11 @@ class Image:
         """The words that a thread must have got before its first run: a window or, without one, no more than a
         vector, as the core wants a power of two."""
         return self.window or 1 << self.vector.bit_length() - 1
+
+    @property
+    def silent_vectors(self) -> int:
+        """The vectors of all threads that fill their windows and do not run."""
+        return padding(self.program) * self.config.threads
 
     @property
     def settings(self) -> dict[Setting, int]:
