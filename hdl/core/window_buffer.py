@@ -12,7 +12,7 @@ __all__ = ["WindowBuffer"]
 
 def place_of(newest, u):
     """The place of input ``u`` of a window whose newest word is at ``newest``."""
-    return newest + u
+    return newest - u
 
 
 class WindowBuffer(InputBuffer):
@@ -50,8 +50,7 @@ class WindowBuffer(InputBuffer):
         config = self.config
         m.submodules.windows = windows = Windows(config)
         thread = Signal(self._vector_bits)
-        # Minus one less the words of the vector that were accepted.
-        left = Signal(len(self.u), init=-1)
+        u = Signal.like(self.u)
         accept, vector_end, batch_end = Signal(), Signal(), Signal()
         # A thread without a vector passes by; some vector of the batch that comes in found its window full.
         passing, some = Signal(), Signal()
@@ -61,14 +60,14 @@ class WindowBuffer(InputBuffer):
         m.d.comb += [
             self.i.ready.eq(~(banks.both | passing | windows.waits)),
             accept.eq(self.i.valid & self.i.ready),
-            vector_end.eq(accept & (left == ~self.last_input)),
+            vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | at_last)),
             complete.eq(batch_end & (some | windows.full)),
-            self.pointers.eq(Cat(~left, thread, banks.filled, banks.taken, windows.front)),
+            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken, windows.front)),
             windows.accept.eq(accept),
             windows.vector_end.eq(vector_end),
             windows.batch_end.eq(batch_end),
-            windows.left.eq(left),
+            windows.u.eq(u),
             windows.passing.eq(passing),
             windows.size.eq(self.size),
             windows.renew.eq(self.renew),
@@ -79,9 +78,9 @@ class WindowBuffer(InputBuffer):
             some.eq((some | (vector_end & windows.full)) & ~batch_end),
         ]
         with m.If(vector_end):
-            m.d.sync += left.eq(-1)
+            m.d.sync += u.eq(0)
         with m.Elif(accept):
-            m.d.sync += left.eq(left - 1)
+            m.d.sync += u.eq(u + 1)
         with m.If(vector_end | passing):
             m.d.sync += thread.eq(Mux(at_last, 0, thread + 1))
         with m.If(complete):

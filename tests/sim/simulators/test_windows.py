@@ -82,15 +82,15 @@ class Advances(Windows):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         with m.If(self.passing):
-            m.d.comb += self.place.eq(~self.front[:-1] - 1)
+            m.d.comb += self.place.eq(self.front[:-1] + 1)
         return m
 
 
 @pytest.mark.parametrize(
     ("place", "name", "wrong"),
     [
-        (buffer_module, "place_of", lambda newest, u: newest + u + 1),
-        (buffer_module, "place_of", lambda newest, u: newest - u),
+        (buffer_module, "place_of", lambda newest, u: newest - u - 1),
+        (buffer_module, "place_of", lambda newest, u: newest + u),
         (core_module, "renews", lambda item: 0),
         (core_module, "renews", lambda item: 1),
         (buffer_module, "Windows", NeverWaits),
