@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skinny.compiling import as_precision, compile_outputs
+from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
-from skinny.model.formula.formula import CEILING, Formula, postorder
-from skinny.model.formula.parse import parse_formula
+from skinny.model.formula.definitions import Definitions
+from skinny.model.formula.formula import CEILING
+from skinny.model.formula.parse import parse_definitions
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.storage import ending, save
@@ -92,7 +92,9 @@ def register(commands: Any) -> None:
     parser.add_argument("formula", metavar="FORMULA", help="text, @FILE or -")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
     parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
-    parser.add_argument("--width", metavar="W", type=int, default=3, help="registers, 3 to 1024 (default: 3)")
+    parser.add_argument(
+        "--width", metavar="W", type=int, help="registers, 3 to 1024 (default: 3, with states up to 16)"
+    )
     parser.add_argument(
         "--keep",
         metavar="PROMISES",
@@ -134,25 +136,25 @@ def execute(args: argparse.Namespace) -> None:
         ending(args.output)
         if not Path(args.output).parent.is_dir():
             raise InputError(f"{args.output}: the folder does not exist")
-    if args.width < 3:
+    if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
     text = _formula_text(args.formula)
     try:
-        outputs = parse_formula(text)
+        definitions = parse_definitions(text)
     except InputError as error:
         place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
         raise InputError(f"{place}{error}") from None
 
-    compiled, program = compile_outputs(
-        outputs,
+    compiled, program = compile_definitions(
+        definitions,
         text,
         contract=args.contract,
         width=args.width,
         attention=args.attention,
         without=frozenset(name for given in args.without for name in given.split(",")),
-        start=_start(args.start, args.width),
+        start=_start(args.start, args.width or WIDTH),
         self_check=args.self_check,
-        precision=_precision(args, outputs),
+        precision=_precision(args, definitions),
         keep=args.keep,
         argmax=args.argmax,
     )
@@ -179,14 +181,14 @@ def _proven(compiled: Compilation) -> str:
     return f"proven safe in {compiled.program.ring} on the box; error at most: {errors}"
 
 
-def _precision(args: argparse.Namespace, outputs: Mapping[str, Formula]) -> Precision | None:
+def _precision(args: argparse.Namespace, definitions: Definitions) -> Precision | None:
     """What is asked of the program in fixed point."""
     if args.ring is None:
         for option, given in (("--box", args.box), ("--error", args.error), ("--scale", args.scale != "none")):
             if given:
                 raise InputError(f"{option} needs --ring fixed:BITS or fixed:BITS.FRAC, the format that it is about")
         return None
-    names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+    names = box_names(definitions)
     box = dict(zip(names, parse_box(args.box, names), strict=True))
     return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
 

@@ -6,6 +6,8 @@ from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import CoreConfig, index_bits
 
 from .inputs import InputBuffer
+from .layout import word_layout
+from .repeat import step_layout
 from .sequencer import Sequencer, tag_layout
 from .window_buffer import WindowBuffer
 
@@ -33,6 +35,8 @@ class ControlCopy(wiring.Component):
         The port of the same name of the input buffer.
     tag, done : In
         What the sequencer gave one cycle ago, from the registers that follow it.
+    word, tag_o, step : In(word_layout), Out(tag_layout), Out(step_layout)
+        Only in a core that repeats: the word that was read one cycle ago, and what the copy of the sequencer gives.
     mismatch : Out(1)
         Original and copy differ.
     """
@@ -54,6 +58,15 @@ class ControlCopy(wiring.Component):
                 "pointers": In(len(self._inputs.pointers)),
                 "tag": In(tag_layout(config)),
                 "done": In(1),
+                **(
+                    {
+                        "word": In(word_layout(config)),
+                        "tag_o": Out(tag_layout(config)),
+                        "step": Out(step_layout(config)),
+                    }
+                    if config.repeat
+                    else {}
+                ),
                 "mismatch": Out(1),
             }
         )
@@ -74,13 +87,14 @@ class ControlCopy(wiring.Component):
             m.d.sync += late.eq(value)
             m.d.comb += port.eq(late)
         ready = Signal(init=1)
-        # The input buffer hears of the end of a batch two cycles after its last instruction is issued.
-        done = Signal(2)
+        # The input buffer hears of the end of a batch two cycles after its last instruction is issued; three, where
+        # loops move indices meanwhile.
+        done = Signal(2 + bool(self.config.repeat))
         pointers = Signal.like(self.pointers)
         m.d.sync += [
             ready.eq(self.ready),
             pointers.eq(self.pointers),
-            done.eq(Cat(sequencer.done, done[0])),
+            done.eq(Cat(sequencer.done, done[:-1])),
         ]
         m.d.comb += [
             sequencer.full.eq(inputs.full),
@@ -89,10 +103,16 @@ class ControlCopy(wiring.Component):
             sequencer.last_word.eq(self.last_word),
             inputs.last_input.eq(self.last_input),
             inputs.begin.eq(sequencer.start),
-            inputs.release.eq(done[1]),
+            inputs.release.eq(done[-1]),
         ]
         if self.config.window:
             m.d.comb += inputs.size.eq(self.size)
+        if self.config.repeat:
+            m.d.comb += [
+                sequencer.word.eq(self.word),
+                self.tag_o.eq(sequencer.tag),
+                self.step.eq(sequencer.step),
+            ]
         mine, other = sequencer.tag, self.tag
         m.d.comb += self.mismatch.eq(
             (mine.live != other.live)

@@ -94,8 +94,8 @@ class Core(Machine):
         target: str = "generic",
         lane: Lane | None = None,
     ):
-        if config.repeat and (config.guard or lane is not None):
-            raise InputError("only a core of its own without the guard repeats yet")
+        if config.repeat and lane is not None:
+            raise InputError("only a core of its own repeats, not a lane of an engine")
         self.config = config
         self.image = image
         self.lane = lane
@@ -163,6 +163,10 @@ class Core(Machine):
             # The parity of the thread is made in f1, where the guard compares the tag.
             parity = Signal(reset_less=True)
             m.d.sync += parity.eq(f1_tag.thread.xor())
+            if config.repeat:
+                moved_parity = Signal(reset_less=True)
+                m.d.sync += moved_parity.eq(parity)
+                parity = moved_parity
             m.d.comb += [
                 datapath.tag.eq(word_tag),
                 datapath.word.eq(word),
@@ -232,6 +236,7 @@ class Core(Machine):
                 guard.word_tag.eq(f3_tag),
                 guard.word.eq(f3_word),
                 guard.word_parity.eq(store.word_parity),
+                *([guard.stored.eq(store.word)] if config.repeat else []),
                 guard.x.eq(inputs.x),
                 guard.x_parity.eq(inputs.x_parity),
                 guard.weight.eq(store.weight),

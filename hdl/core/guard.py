@@ -17,6 +17,7 @@ from .layout import load_layout, word_layout
 from .register_memory import operand_latency
 from .sequencer import tag_layout
 from .settings_parity import SettingsParity
+from .word_copy import WordCopy
 
 __all__ = ["Guard"]
 
@@ -45,7 +46,10 @@ class Guard(wiring.Component):
     word_tag, word : In
         The instruction that is decoded, and its word.
     word_parity : In(1)
-        The parity of that word when it was written, one cycle before the word.
+        The parity of that word when it was written, one cycle before the word; in a core that repeats, that of
+        ``stored``.
+    stored : In(word_layout)
+        Only in a core that repeats: the word that is read from memory.
     x, x_parity, weight, weight_parity : In
         The operands, one cycle after ``word_tag``, and their parity when they were written; with registers in memory
         when they are read (:func:`~.register_memory.operand_latency`).
@@ -90,6 +94,7 @@ class Guard(wiring.Component):
                 "word_tag": In(tag_layout(config)),
                 "word": In(word_layout(config)),
                 "word_parity": In(1),
+                **({"stored": In(word_layout(config))} if config.repeat else {}),
                 "x": In(config.bits),
                 "x_parity": In(1),
                 "weight": In(config.bits),
@@ -113,8 +118,21 @@ class Guard(wiring.Component):
             self._connect(m, self._control, "renew")
         if self.config.window:
             self._connect(m, self._control, "size")
-        word_parity = Signal(reset_less=True)
-        m.d.sync += word_parity.eq(self.word_parity)
+        if self.config.repeat:
+            m.submodules.words = words = WordCopy(self.config)
+            m.d.comb += [
+                words.tag.eq(self._control.tag_o),
+                words.step.eq(self._control.step),
+                words.stored.eq(self.stored),
+                words.parity.eq(self.word_parity),
+                words.executed.eq(self.word),
+                self._control.word.eq(words.word),
+            ]
+            word_differs = words.mismatch
+        else:
+            word_parity = Signal(reset_less=True)
+            m.d.sync += word_parity.eq(self.word_parity)
+            word_differs = self.word_tag.live & (self.word.as_value().xor() ^ word_parity)
         valid = self.word_tag.valid
         for cycle in range(operand_latency(self.config) - 1 if self.config.deep else 1):
             held = Signal(name=f"valid{cycle or ''}")
@@ -122,7 +140,7 @@ class Guard(wiring.Component):
             valid = held
         found = [
             self._control.mismatch,
-            self.word_tag.live & (self.word.as_value().xor() ^ word_parity),
+            word_differs,
             valid & (self.x.xor() ^ self.x_parity),
             valid & (self.weight.xor() ^ self.weight_parity),
             self.echo,

@@ -4,7 +4,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending, index_bits
-from skinny.model.machine.repeat import END_BITS, LAST_STATE, STATE_BITS, payload_at
+from skinny.model.machine.repeat import END_BITS, STATE_BITS, payload_at
 
 from .layout import word_layout
 
@@ -89,7 +89,8 @@ class Loops(wiring.Component):
             again = Signal(name=f"again{level}")
             m.d.comb += again.eq(self.turn & hit & ~Cat(hits).any() if hits else self.turn & hit)
             with m.If(again):
-                m.d.sync += [opened.eq(rounds != LAST_STATE), rounds.eq(following(rounds))]
+                # The last state is the one whose other bits are all zero.
+                m.d.sync += [opened.eq(rounds[1:].any()), rounds.eq(following(rounds))]
             with m.If(control & ~word.neg & word.flag & (which == level)):
                 m.d.sync += [opened.eq(1), begin.eq(after), last.eq(end), rounds.eq(state)]
             with m.If(control & word.neg & (word.flag == level)):

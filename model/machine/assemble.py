@@ -474,7 +474,11 @@ class _Writer:
         new = wanted.steps()
         held = self.accumulator.held
         if self.accumulator.hold(wanted) == new.total() or held is None:
-            for at, step in enumerate(new.elements()):
+            steps = list(new.elements())
+            # A loop over the terms needs another word than one of them to start afresh with.
+            if self.config.repeat and wanted.bias is not None:
+                steps = [steps[-1], *steps[:-1]]
+            for at, step in enumerate(steps):
                 self.attend(number, step, flag=at == 0)
         else:
             old = held.steps()

@@ -30,7 +30,7 @@ MOST_BODY = (1 << END_BITS) - 1
 #: Bits of the shift register that counts the rounds.
 STATE_BITS = 11
 MOST_ROUNDS = 1 << STATE_BITS
-#: The state with which a body is begun again for the last time.
+#: The state with which a body is begun again for the last time; so is zero, which no number of rounds has.
 LAST_STATE = 1
 #: A run that issues more words than this is taken for one that does not end.
 MOST_STEPS = 1 << 24
@@ -112,7 +112,7 @@ class _Loop:
 
     def again(self) -> int:
         """Begin the body once more; returns its address."""
-        self.open = self.state != LAST_STATE
+        self.open = self.state > LAST_STATE
         self.state = next_state(self.state)
         return self.begin
 

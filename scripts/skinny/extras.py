@@ -23,6 +23,8 @@ EXTRAS = {
     "board": (("amaranth_boards",), "fpga"),
     "host": (("serial",), None),
     "picture": (("matplotlib",), None),
+    "onnx": (("onnx",), None),
+    "sklearn": (("sklearn",), None),
 }
 
 

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.formula.formula import Formula, formula_text, postorder
-from skinny.model.formula.parse import parse_formula
+from skinny.model.formula.definitions import Definitions
+from skinny.model.formula.formula import Formula, formula_text
+from skinny.model.formula.parse import parse_definitions, parse_formula
+from skinny.model.frontends.find import import_model
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program import storage
 from skinny.model.program.program import CONTRACTS
@@ -41,7 +43,7 @@ from .answers import (
     simulation,
     watched_run,
 )
-from .compiling import LONGEST_TITLE, as_precision, compile_outputs
+from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
 from .extras import needs_extra
 from .trace import Trace
 from .values import (
@@ -70,10 +72,10 @@ Results = Number | list[Number] | dict[str, Number] | dict[str, list[Number]]
 
 
 def compile(
-    formula: str | Formula | Mapping[str, str | Formula],
+    formula: Any,
     *,
     contract: str = "clean",
-    width: int = 3,
+    width: int | None = None,
     attention: bool = True,
     without: str | Collection[str] = (),
     start: Sequence[int] | None = None,
@@ -82,24 +84,60 @@ def compile(
     box: Any = None,
     error: Number | None = None,
     scale: str = "none",
-    keep: str = "linear,reversible",
+    keep: str | None = None,
     argmax: str = "",
+    inputs: str | Sequence[str] = (),
+    calibration: Any = None,
 ) -> Program:
-    """Compile a formula to a program and prove the result.
+    """Compile a formula or a trained model to a program and prove the result.
 
     ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
     the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
     switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
     pairs by input, the program is the shortest that is proven precise enough. ``keep`` are the promises of the program
     (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
-    ``argmax`` it sends the number of its largest output alone, under that name. ``skinny compile --help`` explains the
-    other options.
+    ``argmax`` it sends the number of its largest output alone, under that name.
+    ``inputs`` names all inputs in the order of an input vector (``"x0 x1 x2"`` or a list); those that the program does
+    not read are left out of it. A formula keeps all promises, on three registers, unless it is asked otherwise.
+    ``skinny compile --help`` explains the other options.
+
+    In place of a formula, an estimator of scikit-learn gives an :class:`ImportedProgram` (docs/models.md). It keeps no
+    promise and uses as many registers as it needs, unless it is asked otherwise.
     """
-    outputs, title = _outputs(formula)
+    imported = None if isinstance(formula, str | Formula | Mapping) else import_model(formula)
+    if imported is not None:
+        from .imported import compile_model
+
+        formulas_only = {
+            "contract": contract != "clean",
+            "attention": not attention,
+            "without": bool(without),
+            "start": start is not None,
+            "self_check": bool(self_check),
+            "scale": scale != "none",
+            "argmax": bool(argmax),
+            "inputs": bool(inputs),
+        }
+        for option, given in formulas_only.items():
+            if given:
+                raise InputError(f"{option} is about formulas: a trained model is compiled without it")
+        return compile_model(
+            imported,
+            width=None if width is None else as_whole(width, "width"),
+            keep=keep,
+            ring=ring,
+            calibration=calibration,
+            box=box,
+            error=error,
+        )
+    if calibration is not None:
+        raise InputError("calibration is about trained models: a formula is compiled without it")
+    definitions, title = _definitions(formula)
+    width = None if width is None else as_whole(width, "width")
     expect_choice(contract, CONTRACTS, "contract")
     precision = None
     if ring is not None:
-        names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+        names = box_names(definitions)
         if not isinstance(ring, str):
             raise InputError(f"ring must be text like 'fixed:16' here, not {shown(ring)}")
         if box is None and names:
@@ -108,18 +146,19 @@ def compile(
         precision = as_precision(ring, ranges, None if error is None else as_number(error, "error"), scale)
     elif box is not None or error is not None or scale != "none":
         raise InputError("box, error and scale are about a format: ring='fixed:BITS' is missing")
-    _, program = compile_outputs(
-        outputs,
+    _, program = compile_definitions(
+        definitions,
         title,
         contract=contract,
-        width=as_whole(width, "width"),
+        width=width,
         attention=bool(attention),
         without=_pass_names(without),
-        start=None if start is None else _whole_start(start, width),
+        start=None if start is None else _whole_start(start, WIDTH if width is None else width),
         self_check=bool(self_check),
         precision=precision,
-        keep=keep,
+        keep="linear,reversible" if keep is None else keep,
         argmax=argmax,
+        inputs=inputs.split() if isinstance(inputs, str) else [str(name) for name in inputs],
     )
     return Program(program)
 
@@ -211,7 +250,7 @@ class Program:
         """
         ring = self._ring(ring, "exact")
         units = Units(self.model, ring)
-        given, single = as_elements(inputs, units)
+        given, single = as_elements(self._given(inputs), units)
         found, precision = watched_run(self.model, ring, given, as_start(start, self.width, ring))
         _warn(precision)
         columns = units.decode_columns(found)
@@ -225,7 +264,7 @@ class Program:
     ) -> Trace:
         """The registers after each instruction of one inference; ring and warnings are as for :meth:`run`."""
         ring = self._ring(ring, "exact")
-        row = as_row(inputs, Units(self.model, ring), "inputs")
+        row = as_row(self._given(inputs), Units(self.model, ring), "inputs")
         first = as_start(start, self.width, ring)
         _warn(watched_run(self.model, ring, row, first)[1])
         return Trace(self.model, ring, row.elements[0], first)
@@ -256,7 +295,7 @@ class Program:
         if shares is not None:
             expect_choice(shares, METHODS, "shares")
         units = Units(self.model, ring)
-        before, after = (as_row(given, units, what).elements[0] for given, what in ((a, "a"), (b, "b")))
+        before, after = (as_row(self._given(given), units, what).elements[0] for given, what in ((a, "a"), (b, "b")))
         return explanation(self.model, ring, before, after, shares)
 
     def info(self, ring: str | Ring | None = None) -> dict[str, Any]:
@@ -306,7 +345,7 @@ class Program:
             expect_choice(simulator, SIMULATORS, "simulator")
         waveform = None if vcd is None else as_path(vcd, "waveform")
         if random is None:
-            given, _ = as_elements(inputs, units)
+            given, _ = as_elements(self._given(inputs), units)
         elif inputs is not None:
             raise InputError("give inputs or a number of random inferences, not both")
         else:
@@ -412,6 +451,10 @@ class Program:
         files = {} if target is None else {"folder": target, "files": write_design(report, target)}
         return report.as_dict() | told | files
 
+    def _given(self, inputs: Any) -> Any:
+        """``inputs`` as the program takes them."""
+        return inputs
+
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         """The ring ``given``, or that of the program, or ``default``."""
         chosen = given if given is not None else self.model.ring or default
@@ -447,10 +490,10 @@ def _warn(precision: Precision) -> None:
         warnings.warn(precision.line, PrecisionWarning, stacklevel=3)
 
 
-def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
-    """The formula of each output, and the title of the program."""
+def _definitions(given: Any) -> tuple[Definitions, str]:
+    """What was given as formulas, and the title of the program."""
     if isinstance(given, str):
-        return parse_formula(given), given
+        return parse_definitions(given), given
     if isinstance(given, Formula):
         given = {"y": given}
     if not isinstance(given, Mapping):
@@ -463,7 +506,7 @@ def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
             raise InputError(f"the name of an output must be a text, not {shown(name)}")
         outputs[name] = _output(name, formula)
     title = "; ".join(f"{name} = {formula_text(formula, LONGEST_TITLE)}" for name, formula in outputs.items())
-    return outputs, title
+    return Definitions(outputs, (), (), 0), title
 
 
 def _output(name: str, given: Any) -> Formula:

@@ -28,6 +28,10 @@ CORES = {
     "memory": CoreConfig(FixedPoint(16, 8), 16, 8, registers="memory", relu=True, argmax=16, repeat=2, **SMALL),
     "long pipeline": CoreConfig(PrimeField(251), 5, 8, registers="memory", pipeline=9, repeat=1, **SMALL),
     "state": CoreConfig(Modular(8), state=True, repeat=2, **SMALL),
+    "guard": CoreConfig(Modular(9), 5, 5, argmax=16, guard=True, repeat=2, **SMALL),
+    "guard, one level": CoreConfig(FixedPoint(16, 8), guard=True, repeat=1, **SMALL),
+    "guard, memory": CoreConfig(FixedPoint(16, 8), 16, 6, registers="memory", guard=True, argmax=16, repeat=2, **SMALL),
+    "guard, state": CoreConfig(Modular(8), state=True, guard=True, repeat=2, **SMALL),
 }
 
 
