@@ -91,8 +91,5 @@ def test_streams_that_begin_anew_wait_for_a_full_window_again():
 
 def test_threads_without_a_vector_pass_by_a_cycle_each():
     image = fit_image(averaging(1, 1), RING, threads=5)
-    accepted = image.timetable([5, 2, 5, 1, 1]).accepted.tolist()
-    # Two batches fill the banks; the first word after a batch of two waits for three threads that pass by.
-    assert accepted[:7] == [0, 1, 2, 3, 4, 5, 6]
-    full = image.timetable([2, 5]).accepted.tolist()
-    assert full == [0, 1, 5, 6, 7, 8, 9]
+    assert image.timetable([5, 2]).accepted.tolist() == [0, 1, 2, 3, 4, 6, 7]
+    assert image.timetable([2, 5]).accepted.tolist() == [0, 1, 5, 6, 7, 8, 9]
