@@ -1,6 +1,6 @@
 """The input buffer of a core with a window: each thread reads the last words that came in for it."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import index_bits
 
@@ -11,8 +11,9 @@ __all__ = ["WindowBuffer"]
 
 
 def place_of(newest, u):
-    """The place of input ``u`` of a window whose newest word is at ``newest``."""
-    return newest - u
+    """The place of the input with the field ``u`` in a window whose newest word is at ``newest``: the field is the
+    complement of the number, so that the sum goes back by the number, with a carry in and half of a ring more."""
+    return (Cat(Const(1, 1), newest) + Cat(Const(1, 1), u, Const(1, 1)))[1:]
 
 
 class WindowBuffer(InputBuffer):

@@ -139,6 +139,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     # Memory past the vector or the weights holds nothing that a program may use; it reads as zero.
     x = np.broadcast_to(zero, (config.inputs, count)).copy()
     x[: image.reads] = packed_words(config, vectors.T)
+    x = x[:: -1 if config.window else 1]
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
     w[: len(image.weights)] = packed_words(config, image.weights[:, None])
     start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])

@@ -38,7 +38,7 @@ def test_windows_of_four_words_with_a_hop_of_three(bench):
         await ctx.tick().repeat(2)
         assert not ctx.get(buffer.astray)
         for u in range(4):
-            ctx.set(buffer.u, u)
+            ctx.set(buffer.u, 3 - u)
             await ctx.tick().repeat(2)
             found.append(ctx.get(buffer.x))
             assert ctx.get(buffer.x_parity) == found[-1].bit_count() % 2

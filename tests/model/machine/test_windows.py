@@ -63,8 +63,9 @@ def test_a_program_without_a_window_reads_its_vector_from_the_end():
     program = loads(
         "skinny 1\nwidth 3\ncontract in-place\nstart 0 1 0\ninputs a b c d e\nR0 += b*R1\nemit y = R0\nend\n"
     )
-    image = fit_image(program, RING, window=True, inputs=6)
-    assert image.config.decode(image.words)["u"][0] == 3
+    image = fit_image(program, RING, window=True, inputs=8)
+    assert "R0 += x[3]*R1" in image.listing()
+    assert image.config.decode(image.words)["u"][0] == 7 - 3
     assert (image.vector, image.window, image.settings[Setting.WINDOW]) == (5, 0, 4)
     assert image.timetable([4, 1]).runs.tolist() == [4, 1]
 

@@ -191,8 +191,8 @@ class Model:
             pc = following
 
     def run(self, vector, thread):
-        """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they retire; then whether
-        it sends a word, with ``neg``, and the fault of the run so far."""
+        """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they retire;
+        then whether it sends a word, with ``neg``, and the fault of the run so far."""
         _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         kept = [n for n in range(self.width) if self.state and self.memories[SETTINGS][STATE] >> n & 1]
@@ -211,7 +211,7 @@ class Model:
                 pass
             elif op <= APPLY_S:
                 if op == APPLY_X:
-                    scalar = vector[u]
+                    scalar = vector[self.index(u)]
                 elif op == APPLY_W:
                     scalar = weights[k]
                 else:
@@ -227,7 +227,7 @@ class Model:
                 else:
                     value = registers[dst] = (subtract if neg else add)(registers[dst], product)
             elif op <= BIAS:
-                term = multiply(weights[k], vector[u]) if op == ATTEND else weights[k]
+                term = multiply(weights[k], vector[self.index(u)]) if op == ATTEND else weights[k]
                 value = total = (subtract if neg else add)(0 if flag else total, term)
             elif op == EMIT:
                 value = 0 if self.argmax and src & 3 == 2 else registers[dst]
@@ -247,6 +247,10 @@ class Model:
             yield pc, op, self.width if attends else dst, value, fault, sent, neg, met
         if self.state:
             self.registers[thread], self.taints[thread] = registers, met
+
+    def index(self, u):
+        """The input that the field ``u`` stands for."""
+        return self.inputs - 1 - u if self.window else u
 
     def windows(self, vectors):
         """What the threads of a batch of ``vectors`` read, those that run it."""

@@ -51,7 +51,7 @@ CORES = [
     (("prime", 251), 5, 5, 90, 3, 4, 32, True, True, False, "", 6, 2),
     (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True, "state"),
     (("modular", 6), 4, 1, 24, 5, 6, 8, True, True, False, "assign state"),
-    (("boolean", 4), 4, 3, 24, 5, 6, 8, True, True, True, "window"),
+    (("boolean", 4), 4, 3, 24, 4, 6, 8, True, True, True, "window"),
     (("fixed", 9, 4), 5, 6, 32, 8, 6, 16, True, True, True, "window", 7),
     (("modular", 6), 4, 5, 48, 8, 6, 32, True, True, True, "assign sums relu state window", 0, 2),
 ]
@@ -144,7 +144,7 @@ class Traffic:
         elif model.memory:
             fields = {"dst": 1 if op == 4 else dst} | fields
         if op in (1, 4):
-            fields["u"] = rng.randrange(self.readable)
+            fields["u"] = model.index(rng.randrange(self.readable))
         if op in (2, 4, 5):
             fields["k"] = rng.randrange(len(model.memories[page.WEIGHTS]))
         return self.encode(op, **fields)
@@ -296,7 +296,7 @@ class Traffic:
             len(issued) * model.threads <= CYCLES // 2
             and len(emits) * model.threads <= self.fifo
             and [word[1] for word in emits] == [0] * (len(emits) - 1) + [int(self.marked)]
-            and all(word[6] < self.readable for word in issued if word[0] in (1, 4) and not word[-1])
+            and all(model.index(word[6]) < self.readable for word in issued if word[0] in (1, 4) and not word[-1])
         )
 
     def batches(self):

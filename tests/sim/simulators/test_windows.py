@@ -20,6 +20,7 @@ from skinny.sim.check.stimulus import Stimulus, random_stimulus
 from skinny.sim.simulators.amaranth import run_steps
 from skinny.sim.simulators.bulk import BulkCore
 
+right = buffer_module.place_of
 ALL = {"state": True, "assign": True, "sums": True, "relu": True, "guard": True}
 
 
@@ -90,8 +91,8 @@ class Advances(Windows):
 @pytest.mark.parametrize(
     ("place", "name", "wrong"),
     [
-        (buffer_module, "place_of", lambda newest, u: newest - u - 1),
-        (buffer_module, "place_of", lambda newest, u: newest + u),
+        (buffer_module, "place_of", lambda newest, u: right(newest, u) - 1),
+        (buffer_module, "place_of", lambda newest, u: right(newest, ~u)),
         (core_module, "renews", lambda item: 0),
         (core_module, "renews", lambda item: 1),
         (buffer_module, "Windows", NeverWaits),
