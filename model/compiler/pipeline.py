@@ -47,7 +47,7 @@ __all__ = ["PASSES", "PURE", "Compilation", "Precision", "compile_formula"]
 WIDEST_BLOCKS = 16
 #: Blocks are not tried when a graph of values takes more cycles than this, or when blocks on three registers promise to
 #: take so many times its cycles: more registers never save that much, but take long to plan for.
-MOST_FOR_BLOCKS, HOPELESS = 500, 3
+MOST_FOR_BLOCKS, HOPELESS = 500, 2.25
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def compile_formula(
 ) -> Compilation:
     """Compile ``outputs`` to one program that keeps the promises ``keep``; outputs are sent one after the other. The
     program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
-    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names of
-    all inputs in the order of an input vector, those that the program does not read left out; without them inputs come
-    in the order in which the formulas name them."""
+    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names
+    of all inputs in the order of an input vector, those that the program does not read left out; without them inputs
+    come in the order in which the formulas name them."""
     if not 3 <= width <= MOST_WIDTH:
         raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
@@ -202,7 +202,10 @@ def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: G
         return False
     narrow = replace(goal, width=3, start=goal.start[:3])
     table, polynomials = normalise(outputs, written, attention=goal.attention)
-    total = 0
+    if all(sum(exponent for _, exponent in monomial) <= 1 for p in polynomials.values() for monomial in p):
+        # Of forms of inputs a graph is never longer.
+        return False
+    total = 0.0
     for polynomial in polynomials.values():
         total += min(candidate.cost for candidate in candidates(polynomial, table, narrow))
         if total > HOPELESS * cycles:

@@ -62,12 +62,19 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """The values of a formula, those of its outputs by name, and the names of its inputs and named weights."""
+    """The values of a formula, those of its outputs by name, and the names of its inputs and named weights. ``shares``:
+    the formula uses a form of inputs several times."""
 
     values: list[Value]
     outputs: dict[str, int]
     inputs: list[str]
     weights: list[NamedWeight]
+    shares: bool = False
+
+    @property
+    def cycles(self) -> int:
+        """The cycles of a program that computes no value twice, at most."""
+        return sum(group_cost(group.form) for value in self.values for group in value.groups) + len(self.outputs)
 
     @property
     def size(self) -> int:
@@ -126,4 +133,5 @@ def pruned(graph: Graph) -> Graph:
             )
             renamed[number] = len(kept)
             kept.append(Value(groups, value.relu))
-    return Graph(kept, {name: renamed[number] for name, number in graph.outputs.items()}, graph.inputs, graph.weights)
+    outputs = {name: renamed[number] for name, number in graph.outputs.items()}
+    return replace(graph, values=kept, outputs=outputs)
