@@ -7,9 +7,9 @@ import onnx
 import onnxruntime
 import pytest
 import skinny
+from skinny.model.formula.formula import postorder
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
-from skinny.model.formula.formula import postorder
 
 #: Rows outside of the ranges that were known, and pixels that are rounded, are what real data have.
 pytestmark = pytest.mark.filterwarnings("ignore::skinny.PrecisionWarning")
