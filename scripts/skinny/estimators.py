@@ -9,24 +9,27 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.learn.fitting import Job, Point, fit, least_cycles, settings_for
 from skinny.model.learn.quantise import Quantised, quantise
+from skinny.model.learn.sparse import Sparse
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .program import Path, Program
-from .values import as_ring, as_whole, shown
+from .values import as_ring, as_whole, listed, shown
 
 __all__ = ["SkinnyClassifier", "SkinnyRegressor"]
 
@@ -39,6 +42,8 @@ MOST_INPUTS = 1 << 16
 PLAIN = re.compile("[A-Za-z_][A-Za-z_0-9]*")
 
 Array = NDArray[Any]
+#: Is told what is done, and how much of all.
+Watch = Callable[[str, float], None]
 
 
 class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
@@ -72,7 +77,8 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         task: str,
         outputs: Sequence[str],
         argmax: str,
-        watch: Callable[[str, float], None] | None,
+        named: Sequence[str] | None,
+        watch: Watch | None,
     ) -> None:
         """Fit the curve, and make programs of it."""
         ring = _ring(self.ring)
@@ -83,7 +89,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         if restarts < 1 or not self.effort > 0:
             raise InputError("the number of restarts and the effort must be above zero")
         image = self._image(rows.shape[1])
-        names = self._names(rows.shape[1])
+        names = self._names(rows.shape[1], named)
         varied = np.ptp(rows, axis=0) > 0
         self.dropped_ = [name for name, varies in zip(names, varied, strict=True) if not varies]
         if not varied.any():
@@ -109,6 +115,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         )
         fitted = fit(job) if watch is None else fit(job, watch)
         self.curve_: list[dict[str, Any]] = []
+        self._points: list[tuple[Quantised, Array, Sparse]] = []
         for point in fitted.curve:
             made, columns = self._quantised(point, ring, rows, inside, names, outputs, argmax)
             entry: dict[str, Any] = {
@@ -119,11 +126,24 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
                 "program": Program(made.program),
             }
             self.curve_.append(entry)
-            if point.budget == budget:
-                self.program_: Program = entry["program"]
-                self.columns_ = columns
-                self.setting_ = entry["setting"]
-                self._factors = 1.0 if not argmax else float(made.words.outputs[0])
+            self._points.append((made, columns, point.program))
+        self._inside = inside
+        self._take(next(place for place, point in enumerate(fitted.curve) if point.budget == budget))
+
+    def _take(self, place: int) -> None:
+        """Predict with the program of a point of the curve."""
+        made, columns, exact = self._points[place]
+        self.program_: Program = self.curve_[place]["program"]
+        self.columns_ = columns
+        self._exact = exact
+        self._factor = float(made.words.outputs[0]) if made.program.argmax else 1.0
+
+    def with_point(self, place: int) -> Self:
+        """An estimator that predicts with the program of entry ``place`` of ``curve_``."""
+        check_is_fitted(self, "program_")
+        other = copy(self)
+        other._take(place)
+        return other
 
     def _image(self, columns: int) -> tuple[int, int] | None:
         if self.images is None:
@@ -133,10 +153,12 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"images of {height} times {width} pixels have {height * width} columns, not {columns}")
         return height, width
 
-    def _names(self, columns: int) -> list[str]:
+    def _names(self, columns: int, named: Sequence[str] | None) -> list[str]:
         """Names that a program can have for its inputs."""
-        given = [str(name) for name in getattr(self, "feature_names_in_", (f"x{u}" for u in range(columns)))]
-        return plain_names(given)
+        given = getattr(self, "feature_names_in_", None) if named is None else named
+        if given is not None and len(given) != columns:
+            raise InputError(f"there must be {columns} names, not {len(given)}")
+        return plain_names([f"x{u}" for u in range(columns)] if given is None else [str(name) for name in given])
 
     def _quantised(
         self,
@@ -165,6 +187,23 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _elements(self, given: Any) -> Array:
         """The words of the rows ``given``, rows outside the box of the training data told."""
+        words, low, high, bits = self._words(given)
+        outside = (words < low) | (words > high)
+        if outside.any():
+            found = [self.program_.inputs[u] for u in sorted(set(np.nonzero(outside)[1].tolist()))]
+            what = "were clipped to it" if self.clip else "nothing is proven for them"
+            warnings.warn(
+                f"{int(outside.any(axis=1).sum()):,} of {len(words):,} rows are outside the box of the training data "
+                f"({listed(found)}); {what}",
+                PrecisionWarning,
+                stacklevel=3,
+            )
+        half = 2.0 ** (bits - 1)
+        clipped = np.clip(words, low, high) if self.clip else np.clip(words, -half, half - 1)
+        return np.asarray(clipped.astype(np.int64))
+
+    def _words(self, given: Any) -> tuple[Array, Array, Array, int]:
+        """The words of the rows ``given``, which need not fit, those at the ends of the box, and the bits of a word."""
         check_is_fitted(self, "program_")
         rows = validate_data(self, given, reset=False, dtype=np.float64)[:, self.columns_]
         model = self.program_.model
@@ -172,23 +211,18 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         assert isinstance(ring, FixedPoint)
         assert model.box is not None
         powers = np.ldexp(1.0, ring.frac - np.array(model.input_scales))
-        words = np.floor(rows * powers + 0.5)
-        ends = np.array([[float(end) for end in side] for side in model.box]).T * powers
-        low, high = np.floor(ends + 0.5)
-        outside = (words < low) | (words > high)
-        if outside.any():
-            found = [name for name, any_outside in zip(model.inputs, outside.any(axis=0), strict=True) if any_outside]
-            listed = ", ".join(found[:5]) + ", …" * (len(found) > 5)
-            what = "were clipped to it" if self.clip else "nothing is proven for them"
-            warnings.warn(
-                f"{int(outside.any(axis=1).sum()):,} of {len(rows):,} rows are outside the box of the training data "
-                f"({listed}); {what}",
-                PrecisionWarning,
-                stacklevel=3,
-            )
-        half = 2.0 ** (ring.bits - 1)
-        clipped = np.clip(words, low, high) if self.clip else np.clip(words, -half, half - 1)
-        return np.asarray(clipped.astype(np.int64))
+        low, high = np.floor(np.array([[float(end) for end in side] for side in model.box]).T * powers + 0.5)
+        return np.floor(rows * powers + 0.5), low, high, ring.bits
+
+    def outside(self, X: Any) -> int:  # noqa: N803
+        """How many of the rows are outside the box of the training data."""
+        words, low, high, _ = self._words(X)
+        return int(((words < low) | (words > high)).any(axis=1).sum())
+
+    def float_outputs(self, X: Any) -> Array:  # noqa: N803
+        """The outputs of the program before it was put into words, of shape ``(rows, outputs)``."""
+        check_is_fitted(self, "program_")
+        return self._exact.values(validate_data(self, X, reset=False, dtype=np.float64)[:, self._inside])
 
     def _outputs(self, given: Any) -> Array:
         """The outputs of the program before argmax, of shape ``(rows, outputs)``."""
@@ -245,8 +279,16 @@ class SkinnyClassifier(ClassifierMixin, _SkinnyEstimator):  # type: ignore[misc]
     ``dropped_`` are the constant columns.
     """
 
-    def fit(self, X: Any, y: Any, *, watch: Callable[[str, float], None] | None = None) -> SkinnyClassifier:  # noqa: N803
-        """Fit the rows ``X`` with the classes ``y``. ``watch`` is told what is done, and how much of all."""
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        watch: Watch | None = None,
+    ) -> SkinnyClassifier:
+        """Fit the rows ``X`` with the classes ``y``. ``names`` are those of the columns, ``watch`` is told what is
+        done, and how much of all."""
         rows, targets = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(targets)
         self.classes_, numbers = np.unique(targets, return_inverse=True)
@@ -257,23 +299,29 @@ class SkinnyClassifier(ClassifierMixin, _SkinnyEstimator):  # type: ignore[misc]
             task, outputs = "sign", ["y"]
         else:
             task, outputs = "classes", plain_names([f"y_{label}" for label in self.classes_])
-        self._learn(rows, numbers, task, outputs, "class", watch)
+        self._learn(rows, numbers, task, outputs, "class", names, watch)
         return self
 
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """The outputs that argmax decides on, as logits: one for each class, or one alone for two classes."""
-        outputs = self._outputs(X) / self._factors
+        outputs = self._outputs(X) / self._factor
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     def predict(self, X: Any) -> Array:  # noqa: N803
         """The class of each row, bit for bit as the core decides."""
-        outputs = self._outputs(X)
+        return self._decided(self._outputs(X))
+
+    def _decided(self, outputs: Array) -> Array:
         numbers = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
         return np.asarray(self.classes_[numbers])
 
+    def float_score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """The accuracy of the program before it was put into words."""
+        return float((self._decided(self.float_outputs(X)) == np.asarray(y)).mean())
+
     def predict_proba(self, X: Any) -> Array:  # noqa: N803
         """The probability of each class: softmax of the outputs."""
-        outputs = self._outputs(X) / self._factors
+        outputs = self._outputs(X) / self._factor
         if outputs.shape[1] == 1:
             outputs = np.concatenate([np.zeros_like(outputs), outputs], axis=1)
         powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
@@ -284,21 +332,34 @@ class SkinnyRegressor(RegressorMixin, _SkinnyEstimator):  # type: ignore[misc]
     """Numbers from a program of at most ``budget`` cycles; parameters and attributes are those of
     :class:`SkinnyClassifier`, ``curve_`` has R²."""
 
-    def fit(self, X: Any, y: Any, *, watch: Callable[[str, float], None] | None = None) -> SkinnyRegressor:  # noqa: N803
-        """Fit the rows ``X`` with the numbers ``y``, one or several a row."""
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        watch: Watch | None = None,
+    ) -> SkinnyRegressor:
+        """Fit the rows ``X`` with the numbers ``y``, one or several a row; ``names`` and ``watch`` are as for
+        classes."""
         rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
         if len(rows) < 2:
             raise InputError("1 sample is not enough: a program is fitted to 2 rows or more")
         self._single = targets.ndim == 1
         targets = targets.reshape(len(rows), -1).astype(np.float64)
         outputs = ["y"] if targets.shape[1] == 1 else [f"y{k}" for k in range(targets.shape[1])]
-        self._learn(rows, targets, "numbers", outputs, "", watch)
+        self._learn(rows, targets, "numbers", outputs, "", names, watch)
         return self
 
     def predict(self, X: Any) -> Array:  # noqa: N803
         """The numbers of each row, bit for bit as the core computes them."""
         outputs = self._outputs(X)
         return outputs[:, 0] if self._single else outputs
+
+    def float_score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """R² of the program before it was put into words."""
+        outputs = self.float_outputs(X)
+        return float(r2_score(y, outputs[:, 0] if self._single else outputs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
