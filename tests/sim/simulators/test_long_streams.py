@@ -17,7 +17,7 @@ from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint
 from skinny.model.run.stream import run_stream
 from skinny.sim.check.record import outputs
-from skinny.sim.check.stimulus import random_stimulus
+from skinny.sim.check.stimulus import Stimulus
 from skinny.sim.simulators.bulk import BulkCore
 
 SAMPLES = int(os.environ.get("SKINNY_SAMPLES", "600"))
@@ -91,6 +91,11 @@ WINDOW = CELL.replace("inputs p q\n", "window 4 hop 2\ninputs q p q[t-1] p[t-1]\
 )
 
 
+def random_waits(rng, count):
+    """One word in five waits, one in fifty for long."""
+    return np.where(rng.random(count) < 0.2, rng.choice([1, 2, 3, 5, 90], count, p=[0.3, 0.2, 0.2, 0.2, 0.1]), 0)
+
+
 def random_steps(rng, program):
     """What comes before the parts of a run, each kind again and again. A stimulus does not count the words that came in
     for a window before it, so that there all streams begin anew."""
@@ -112,8 +117,9 @@ def test_a_long_run_is_the_golden_one(text, alone):
     core = BulkCore(image.config, image)
     rng = np.random.default_rng(len(text))
     states, done, tuning = [None] * threads, 0, 0
-    for number, step in enumerate(random_steps(rng, program)):
+    for part, step in enumerate(random_steps(rng, program)):
         if done == SAMPLES:
+            assert part >= 10
             break
         if step == "weights":
             tuning = 1 - tuning
@@ -130,11 +136,11 @@ def test_a_long_run_is_the_golden_one(text, alone):
         count = min(SAMPLES - done, int(rng.integers(1, SAMPLES // 10)))
         sizes = [1] * count if alone else rng.integers(1, threads + 1, count).tolist()
         elements = rng.integers(-6000, 6000, (sum(sizes), now.vector))
-        stimulus = random_stimulus(rng, now, now.config.pack(elements), 0.2, 0.2)
-        stimulus = replace(stimulus, sizes=sizes)
+        stimulus = Stimulus(now, now.config.pack(elements), sizes)
+        gaps, stalls = (random_waits(rng, n) for n in (elements.size, stimulus.results))
         same = [write for write in now.loads() if write.space == Space.WEIGHTS]
         words = [same[at] for at in rng.integers(0, len(same), 20)]
-        stimulus = replace(stimulus, loads=words, pauses=rng.integers(0, 40, 20))
+        stimulus = replace(stimulus, gaps=gaps, stalls=stalls, loads=words, pauses=rng.integers(0, 40, 20))
         record = core.run(stimulus, trace=False)
         assert record.extra == 0
         found = outputs(stimulus, record)
@@ -146,7 +152,6 @@ def test_a_long_run_is_the_golden_one(text, alone):
             states[t] = golden.state
             assert (now.config.to_words(golden.outputs[0]) == found[ran == t]).all()
         done += count
-    assert number >= 10
 
 
 def test_an_oscillator_of_two_applies_keeps_its_amplitude():
@@ -159,8 +164,7 @@ def test_an_oscillator_of_two_applies_keeps_its_amplitude():
     )
     image = fit_image(program, RING)
     core = BulkCore(image.config, image)
-    stimulus = random_stimulus(np.random.default_rng(0), image, np.zeros((samples, 1), dtype=np.uint64))
-    stimulus = replace(stimulus, sizes=[1] * samples)
+    stimulus = Stimulus(image, np.zeros((samples, 1), dtype=np.uint64), [1] * samples)
     found = outputs(stimulus, core.run(stimulus, trace=False))[:, 0].astype(np.uint16).view(np.int16)
     a, b, expected = 0, 4 << 12, []
     for _ in range(samples):
