@@ -35,7 +35,7 @@ class ControlCopy(wiring.Component):
         The port of the same name of the input buffer.
     tag, done : In
         What the sequencer gave one cycle ago, from the registers that follow it.
-    word, tag_o, step : In(word_layout), Out(tag_layout), Out(step_layout)
+    word, tag_o, step, looping : In(word_layout), Out(tag_layout), Out(step_layout), Out(1)
         Only in a core that repeats: the word that was read one cycle ago, and what the copy of the sequencer gives.
     mismatch : Out(1)
         Original and copy differ.
@@ -63,6 +63,7 @@ class ControlCopy(wiring.Component):
                         "word": In(word_layout(config)),
                         "tag_o": Out(tag_layout(config)),
                         "step": Out(step_layout(config)),
+                        "looping": Out(1),
                     }
                     if config.repeat
                     else {}
@@ -112,6 +113,7 @@ class ControlCopy(wiring.Component):
                 sequencer.word.eq(self.word),
                 self.tag_o.eq(sequencer.tag),
                 self.step.eq(sequencer.step),
+                self.looping.eq(sequencer.looping),
             ]
         mine, other = sequencer.tag, self.tag
         m.d.comb += self.mismatch.eq(

@@ -136,7 +136,7 @@ class Core(Machine):
                 sequencer.word.eq(store.word),
                 mover.first.eq(f1_tag.first),
                 mover.step.eq(sequencer.step),
-                mover.looping.eq(f2_tag.looping),
+                mover.looping.eq(sequencer.looping),
                 mover.word.eq(store.word),
             ]
         f3_word = Signal(word_layout(config), reset_less=True)

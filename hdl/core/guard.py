@@ -123,6 +123,7 @@ class Guard(wiring.Component):
             m.d.comb += [
                 words.tag.eq(self._control.tag_o),
                 words.step.eq(self._control.step),
+                words.looping.eq(self._control.looping),
                 words.stored.eq(self.stored),
                 words.parity.eq(self.word_parity),
                 words.executed.eq(self.word),

@@ -26,7 +26,7 @@ class WordCopy(wiring.Component):
 
     Members
     -------
-    tag, step : In
+    tag, step, looping : In
         What the copy of the sequencer gives; it is one cycle behind the original.
     stored, parity : In
         The word that is read from memory, and its parity when it was written.
@@ -45,6 +45,7 @@ class WordCopy(wiring.Component):
             {
                 "tag": In(tag_layout(config)),
                 "step": In(step_layout(config)),
+                "looping": In(1),
                 "stored": In(word_layout(config)),
                 "parity": In(1),
                 "executed": In(word_layout(config)),
@@ -59,20 +60,19 @@ class WordCopy(wiring.Component):
         m.submodules.mover = mover = Mover(self.config)
         inverted = Signal(self.config.word_bits, reset_less=True)
         parity, first = Signal(reset_less=True), Signal(reset_less=True)
-        live, looping = Signal(3), Signal(2)
+        live = Signal(3)
         m.d.sync += [
             inverted.eq(~self.stored.as_value()),
             parity.eq(self.parity),
             first.eq(self.tag.first),
             live.eq(live << 1 | self.tag.live),
-            looping.eq(looping << 1 | self.tag.looping),
         ]
         m.d.comb += [
             self.word.eq(~inverted),
             mover.word.eq(self.word),
             mover.first.eq(first),
             mover.step.eq(self.step),
-            mover.looping.eq(looping[1]),
+            mover.looping.eq(self.looping),
             self.mismatch.eq(
                 (live[1] & (self.word.as_value().xor() ^ parity))
                 | (live[2] & (mover.word_o.as_value() != self.executed.as_value()))

@@ -21,6 +21,7 @@ from skinny.model.program.start import starting_adds
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
+from skinny.model.run.stream import run_stream
 
 from . import cycles
 from .deep import assigned_registers, deep_code
@@ -172,6 +173,8 @@ class Image:
         return assemble(program, self.config)
 
     def golden(self, elements: Array) -> Array:
+        if self.program.streaming:
+            return run_stream(self.program, self.config.ring, elements).outputs
         return run(self.program, self.config.ring, elements).outputs
 
     def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Timetable:

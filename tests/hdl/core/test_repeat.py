@@ -30,8 +30,9 @@ def rtl_addresses(bench, words, last, restarts=()):
             seen.append(pc)
             for cycle in range(CONFIG.threads):
                 turn = cycle == CONFIG.threads - 1
-                # A word is known two cycles after its address.
-                ctx.set(loops.word, fields_of(words[pc]) if cycle >= 2 else fields_of(0))
+                # A word is known two cycles after its address, and stays until the next one is.
+                if cycle == 2:
+                    ctx.set(loops.word, fields_of(words[pc]))
                 ctx.set(loops.turn, turn)
                 if turn:
                     back, begin = ctx.get(loops.back), ctx.get(loops.begin)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from skinny.model.errors import InputError
 from skinny.model.machine.assemble import disassemble
 from skinny.model.machine.isa import CoreConfig, Op, Sending
@@ -115,3 +117,55 @@ def test_runs_that_are_too_long_are_refused():
     words = [repeat_word(TWO_LEVELS, 1, 61, 2048), repeat_word(TWO_LEVELS, 0, 61, 2048), *body]
     with pytest.raises(InputError, match="does not end within 16777216 steps"):
         run(TWO_LEVELS, words)
+
+
+# Random loops in loops, written by a program and followed by a recursion
+
+MOVES = st.fixed_dictionaries({name: st.integers(-3, 3) for name in ("dst", "src", "u", "k")})
+BODY = st.lists(st.integers(0, 15), min_size=1, max_size=5)
+INNER = st.tuples(st.none() | MOVES, st.integers(2, 5), BODY)
+PARTS = st.lists(BODY | INNER, min_size=1, max_size=4)
+OUTER = st.tuples(st.none() | MOVES, st.integers(2, 4), PARTS)
+
+
+def written(parts, level, base):
+    """The words of ``parts``, lists of inputs that words read and loops; the first has the address ``base``."""
+    words = []
+    for part in parts:
+        if isinstance(part, list):
+            words += [TWO_LEVELS.encode(Op.APPLY_X, dst=3, src=2, u=u, k=7) for u in part]
+            continue
+        moves, rounds, inside = part
+        head = [] if moves is None else [step_word(TWO_LEVELS, level, moves)]
+        inside = [inside] if level == 0 else inside
+        begin = base + len(words) + len(head) + 1
+        body = written(inside, 0, begin)
+        words += [*head, repeat_word(TWO_LEVELS, level, begin + len(body) - 1, rounds), *body]
+    return words
+
+
+def ref_applied(parts, level, held, offsets):
+    """What the words of ``parts`` that make no loop have in their index fields, in the order in which they run."""
+    sizes = [TWO_LEVELS.fields[name] for name in ("dst", "src", "u", "k")]
+    for part in parts:
+        if isinstance(part, list):
+            for u in part:
+                yield tuple((n + o) % (1 << b) for n, o, b in zip((3, 2, u, 7), offsets, sizes, strict=True))
+            continue
+        moves, rounds, inside = part
+        if moves is not None:
+            held[level] = [moves[name] for name in ("dst", "src", "u", "k")]
+        for number in range(rounds):
+            if number:
+                offsets[:] = [a + b for a, b in zip(offsets, held[level], strict=True)]
+            yield from ref_applied([inside] if level == 0 else inside, 0, held, offsets)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(BODY | OUTER, min_size=1, max_size=4))
+def test_random_loops_issue_what_a_recursion_says(parts):
+    words = np.array(written(parts, 1, 0), dtype=np.uint64)
+    issued = unroll(words, TWO_LEVELS).words
+    fields = TWO_LEVELS.decode(issued[~loop_words(TWO_LEVELS, issued)])
+    seen = list(zip(*(fields[name].tolist() for name in ("dst", "src", "u", "k")), strict=True))
+    assert seen == list(ref_applied(parts, 1, [[0] * 4, [0] * 4], [0] * 4))

@@ -169,25 +169,24 @@ class Model:
             word = program[pc]
             trace.append((pc, self.decode(word, offsets, any(loops))))
             op, neg, flag, _, dst, src, u, k, malformed = self.decode(word)
-            following, again = pc + 1, None
+            following = None
             for level in (0, 1):
                 if loops[level] and loops[level][1] == pc % 64:
-                    again = level
                     following, end, rounds = loops[level]
+                    offsets = tuple(map(sum, zip(offsets, steps[level], strict=True)))
                     state = (rounds << 1 | (rounds >> 10 ^ rounds >> 8) & 1) % 2048
                     loops[level] = (following, end, state) if rounds >> 1 else None
                     break
-            if self.repeat and op == 0 and not malformed:
-                if neg:
+            if following is None:
+                if pc == last:
+                    return trace
+                following = pc + 1
+                if self.repeat and op == 0 and not malformed and neg:
                     steps[flag] = (dst, src, u, k) if self.repeat == 2 else (0, 0, u, k)
-                else:
+                elif self.repeat and op == 0 and not malformed:
                     payload = word >> self.payload_at
                     level = payload >> 17 & 1 if self.repeat == 2 else 0
-                    loops[level] = (pc + 1, payload % 64, payload >> 6 & 2047)
-            if again is not None:
-                offsets = tuple(map(sum, zip(offsets, steps[again], strict=True)))
-            elif pc == last:
-                return trace
+                    loops[level] = (following, payload % 64, payload >> 6 & 2047)
             pc = following
 
     def run(self, vector, thread):
