@@ -75,8 +75,7 @@ class PinDriver:
         self.rest()
 
     def load(self, image: MachineImage) -> Iterator[None]:
-        """Write ``image`` at the load port, with a pause now and then and a cycle after the last word, which windows take
-        to become empty."""
+        """Write ``image`` at the load port, with pauses. Windows become empty in the cycle after the last word."""
         for number, item in enumerate(image.loads()):
             while not self.bits(3):
                 self.rest()
