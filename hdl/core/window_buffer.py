@@ -43,7 +43,7 @@ class WindowBuffer(InputBuffer):
             "coming_bank": In(1),
             "coming_thread": In(index_bits(config.threads)),
             "astray": Out(1),
-            "pointers": Out(members["pointers"].shape + config.window_bits + 1),
+            "pointers": Out(members["pointers"].shape + config.window_bits + 2 + self._vector_bits),
         }
 
     def elaborate(self, platform):
@@ -55,7 +55,7 @@ class WindowBuffer(InputBuffer):
         accept, vector_end, batch_end = Signal(), Signal(), Signal()
         # The same a cycle later, when it is known whether the window is full; the thread of the vector that ended.
         vector_ended, batch_ended = Signal(), Signal()
-        ended = Signal.like(thread, reset_less=True)
+        ended = Signal.like(thread)
         # A thread without a vector passes by; some vector of the batch that comes in found its window full.
         passing, some = Signal(), Signal()
         at_last = thread == config.threads - 1
@@ -69,7 +69,7 @@ class WindowBuffer(InputBuffer):
             batch_end.eq(vector_end & (self.i.p.last | at_last)),
             found.eq(vector_ended & windows.full),
             complete.eq(batch_ended & (some | windows.full)),
-            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken, windows.front)),
+            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken, windows.front, vector_ended, ended)),
             windows.accept.eq(accept),
             windows.vector_end.eq(vector_end),
             windows.batch_ended.eq(batch_ended),

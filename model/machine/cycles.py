@@ -415,12 +415,16 @@ class Ports:
         it may come in."""
         gap = self.gaps[len(self.accepted)] if self.gaps is not None else 0
         first = max(free, gap + (self.accepted[-1] + 1 if self.accepted else self.begin))
-        self.loading.advance(first - 1, self.idle[-1] if self.idle else self.begin)
-        loaded = zip(self.loading.loaded, self.renews, strict=False)
-        if any(renews and self.first <= cycle < first for cycle, renews in loaded):
-            self.filling.empty()
-            free = max(free, self._released(-1) + 1, self.accepted[-1] + 3 if self.accepted else self.begin)
-        return free
+        quiet = max(self._released(-1), self.accepted[-1] + 2 if self.accepted else self.begin)
+        while True:
+            self.loading.advance(first - 1, self.idle[-1] if self.idle else self.begin)
+            loaded = zip(self.loading.loaded, self.renews, strict=False)
+            renewed = [cycle for cycle, renews in loaded if renews and self.first <= cycle < first]
+            if renewed:
+                self.filling.empty()
+            if not renewed or first > max(quiet, renewed[-1] + 1):
+                return first
+            first = max(quiet, renewed[-1] + 1) + 1
 
     def _released(self, batch: int) -> int:
         """The first cycle in which the input buffer takes words in place of a batch that started, counted from the
