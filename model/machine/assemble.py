@@ -284,7 +284,8 @@ def _fit_rolled(program: Program, ring: Ring, self_check: bool, given: dict[str,
     image = min(images, key=len)
     depth = given.get("depth", memory_size(len(image)))
     if len(image) > depth:
-        raise InputError(f"{len(image)} program words, rolled, do not fit a memory of {depth}")
+        rolled = ", rolled," if image.rolled else ""
+        raise InputError(f"{len(image)} program words{rolled} do not fit a memory of {depth}")
     return replace(image, config=replace(image.config, depth=depth))
 
 
