@@ -34,6 +34,9 @@ FORMULA is text, @FILE, or - for standard input: sums, products, powers of input
 Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
 A weight that can be set after compiling: 'weight kp = 0.8 in 0:2; u = kp*e' (see docs/units.md).
 
+A step of a stream (docs/streams.md): 'state s = 0' keeps a value from one sample to the next, 'next s = …' says which,
+and x[t-3] is the input x three samples back. With states, registers are as many as are needed, up to 16 or --width.
+
 --keep says what the program promises, which is what its instructions may do (docs/compiler.md):
   linear,reversible  R[dst] ± s·R[src] only: lanes, self-check, gradients without memory (the default)
   linear             and R[dst] <- s·R[src]: a product of 64 inputs takes 65 cycles
@@ -56,7 +59,8 @@ Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) be
 the box: their error, proven too, is part of --error, which they need.
 
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
-linear and reversible (the promises), argmax, attention, inputs and outputs (names), depth, degree and leaves of the
+linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window
+(words), depth, degree and leaves of the
 formula, textbook_length (Ben-Or and Cleve), bound (4^depth), predicted (length before peephole), checked (how),
 seconds, levels (dependent levels of the program), passes (length and words after each), self_check, file; with --ring:
 ring, errors (proven, of each output, in your units), approximations (their part that comes from functions), candidates
@@ -82,6 +86,7 @@ example:
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
   $ skinny compile 'let h = relu(2*a - b); y0 = h + a; y1 = 3*h' --keep none --width 4 --argmax class
+  $ skinny compile 'state s = 0; let n = 0.9*s + 0.1*x; next s = n; y = n' --keep linear
   $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
   $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
@@ -220,6 +225,8 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "argmax": program.argmax or None,
         "attention": args.attention,
         "inputs": program.inputs,
+        "states": dict(program.state),
+        "window": program.window,
         "outputs": [output.name for output in program.outputs],
         "depth": facts.depth,
         "degree": facts.degree if facts.degree < CEILING else None,

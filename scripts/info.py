@@ -32,7 +32,8 @@ range of each input that it was compiled for; approximations bound how far the p
 the outputs in sampled that was seen at samples and is not proven. linear: for fixed inputs the registers are multiplied
 by a matrix (lanes need that); reversible: the program can be undone (a self-check needs that); where one is not so, the
 first instruction that breaks it is named, counted from 0. argmax is the name of the number of the largest output, if
-the program sends that alone.
+the program sends that alone. states are registers that keep their content from one sample of a stream to the next, the
+window is the words of samples that a run may read, and samples are the words of a sample (docs/streams.md).
 
 Limits of the speed-up, each with multipliers enough:
   by levels    length / levels, the average parallelism: a level after the other, all of a level at once
@@ -56,8 +57,13 @@ def execute(args: argparse.Namespace) -> None:
     if args.json:
         print_json(answer)
         return
-    shown = {key: value for key, value in answer.items() if key not in APART}
+    apart = APART if program.streaming else (*APART, "states", "window", "samples")
+    shown = {key: value for key, value in answer.items() if key not in apart}
     shown["title"] = program.title.partition("\n")[0]
+    if program.streaming:
+        shown["states"] = ", ".join(f"{name} = R{register}" for name, register in program.state) or "none"
+        shown["window"] = f"{program.window} words" if program.window else "none"
+        shown["samples"] = " ".join(program.samples) or "none"
     shown["start"] = " ".join(map(str, program.start))
     shown["critical_path"] = ", ".join(
         f"{count:,} {kind.replace('_', ' ')}" for kind, count in answer["critical_path"].items()

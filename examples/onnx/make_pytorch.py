@@ -56,7 +56,15 @@ def main():
 
     torch.manual_seed(0)
     features, kinds = make_classification(4000, 16, n_informative=10, n_classes=5, class_sep=1.5, random_state=0)
-    layers = [nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 5)]
+    layers = [
+        nn.Linear(16, 64),
+        nn.ReLU(),
+        nn.Linear(64, 32),
+        nn.ReLU(),
+        nn.Linear(32, 32),
+        nn.ReLU(),
+        nn.Linear(32, 5),
+    ]
     jets = trained(nn.Sequential(*layers), (features / 8).astype(np.float32), kinds, 200)
     names = {"input_names": ["feature"], "output_names": ["kind"], "dynamic_axes": {"feature": {0: "batch"}}}
     exported(jets, (1, 16), "jets.onnx", dynamo=False, **names)

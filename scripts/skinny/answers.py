@@ -101,7 +101,10 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "reversible": program.reversible,
         "linear_break": _said(program.linear_break),
         "reversible_break": _said(program.reversible_break),
-        "start": program.start,
+        "start": tuple(printable(program.start)),
+        "states": dict(program.state),
+        "window": program.window,
+        "samples": list(program.samples) if program.streaming else None,
         "levels": levels,
         "critical_path": critical_path(program),
         "speedup": {
@@ -351,8 +354,8 @@ def losses(program: Program, ring: Ring, inputs: Encoded, *, drawn: bool) -> Pre
 
 
 def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
-    """``count`` inferences, the same every time: from the box of the program, one number in eight at its edge, or, if
-    it has none, from all words."""
+    """``count`` inferences or samples, the same every time: from the box of the program, one number in eight at its
+    edge, or, if it has none, from all words."""
     # Loaded here, because only simulations and test benches need Amaranth.
     from skinny.sim.check.stimulus import random_elements
 
@@ -360,9 +363,10 @@ def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
     rng = np.random.default_rng(1)
     if program.box is None or not isinstance(ring, FixedPoint):
-        return Encoded.exactly(random_elements(rng, ring, (count, len(program.inputs))))
+        return Encoded.exactly(random_elements(rng, ring, (count, len(program.samples))))
     units = Units(program, ring)
-    edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(program.box)], dtype=np.int64)
+    sides = [program.box[u] for u in program.sample_inputs]
+    edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(sides)], dtype=np.int64)
     inside = rng.integers(edges[:, 0], edges[:, 1], (count, len(edges)), endpoint=True)
     edge = np.where(rng.random(inside.shape) < 1 / 2, edges[:, 0], edges[:, 1])
     return Encoded.exactly(np.where(rng.random(inside.shape) < 1 / 8, edge, inside))

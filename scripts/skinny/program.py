@@ -27,10 +27,11 @@ from skinny.model.program import storage
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.text import check_names, dumps, instruction_texts, scalar_texts
-from skinny.model.program.units import Units
+from skinny.model.program.units import Encoded, Units
 from skinny.model.rings import Number, Ring
 from skinny.model.run.explain import METHODS
 from skinny.model.run.precision import Precision, lost_weights
+from skinny.model.run.stream import begin_streams, runs_of
 
 from .answers import (
     SEEDS,
@@ -46,6 +47,14 @@ from .answers import (
 )
 from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
 from .extras import needs_extra
+from .streams import (
+    first_sample,
+    random_samples,
+    samples_for,
+    stream_results,
+    stream_simulation,
+    watched_stream,
+)
 from .trace import Trace
 from .values import (
     as_box,
@@ -55,6 +64,7 @@ from .values import (
     as_path,
     as_ring,
     as_row,
+    as_samples,
     as_start,
     as_whole,
     expect_choice,
@@ -70,6 +80,8 @@ SHOWN = 40
 Path = str | os.PathLike[str]
 #: A number for each output, or a list of them for a batch; by name where there are several outputs.
 Results = Number | list[Number] | dict[str, Number] | dict[str, list[Number]]
+#: A list of numbers for each output of a stream, or a list of them for several streams; by name as above.
+StreamResults = list[Number] | list[list[Number]] | dict[str, list[Number]] | dict[str, list[list[Number]]]
 
 
 def compile(
@@ -185,8 +197,9 @@ class Program:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs, in the order in which lists and arrays hold their values."""
-        return self.model.inputs
+        """The names of the inputs, of a stream program the words of a sample, in the order in which lists and arrays
+        hold their values."""
+        return self.model.samples
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -260,15 +273,71 @@ class Program:
             return column[0] if single else column
         return {name: column[0] for name, column in columns.items()} if single else columns
 
-    def trace(
-        self, inputs: Any = None, ring: str | Ring | None = None, *, start: Sequence[Number] | None = None
-    ) -> Trace:
-        """The registers after each instruction of one inference; ring and warnings are as for :meth:`run`."""
+    @property
+    def states(self) -> dict[str, int]:
+        """The states of a stream program, by name, and their registers."""
+        return dict(self.model.state)
+
+    def run_stream(self, samples: Any = None, ring: str | Ring | None = None, *, pad: bool = False) -> StreamResults:
+        """The outputs of a program with states or a window on a stream, one list of numbers for each output.
+
+        ``samples`` are those of one stream, in the order of time, as :meth:`run` takes a batch; or an array of shape
+        ``(streams, samples, words)``, and there is a list for each stream then. A program without inputs takes the
+        number of samples. A window has results when it is full: with the first sample if ``pad`` puts zeros before it.
+        Ring and warnings are as for :meth:`run`.
+        """
         ring = self._ring(ring, "exact")
+        units = Units(self.model, ring)
+        given, single = self._samples(samples, units, pad)
+        found, precision = watched_stream(self.model, ring, given, pad)
+        _warn(precision)
+        return _results(units, found, single)
+
+    def trace(
+        self,
+        inputs: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        start: Sequence[Number] | None = None,
+        before: Any = None,
+        pad: bool = False,
+    ) -> Trace:
+        """The registers after each instruction of one inference; ring and warnings are as for :meth:`run`. Of a stream
+        program ``inputs`` is one sample, ``before`` are the samples before it, and ``pad`` is as for
+        :meth:`run_stream`."""
+        ring = self._ring(ring, "exact")
+        if self.model.streaming:
+            if start is not None:
+                raise InputError("a sample starts from what the samples before it left: it goes without start")
+            return self._trace_sample(inputs, before, ring, pad)
+        if before is not None:
+            self.model.expect_stream("before needs")
         row = as_row(self._given(inputs), Units(self.model, ring), "inputs")
         first = as_start(start, self.width, ring)
         _warn(watched_run(self.model, ring, row, first)[1])
         return Trace(self.model, ring, row.elements[0], first)
+
+    def _trace_sample(self, sample: Any, before: Any, ring: Ring, pad: bool) -> Trace:
+        units = Units(self.model, ring)
+        last = as_row(sample, units, "inputs")
+        samples = Encoded(*(part[None] for part in last))
+        if before is not None:
+            earlier = self._samples(before, units, pad)[0]
+            samples = Encoded(*(np.concatenate(parts, axis=1) for parts in zip(earlier, samples, strict=True)))
+        first = first_sample(self.model, pad)
+        count = samples.elements.shape[1]
+        if count < first:
+            raise InputError(f"the window is full with sample {first}, not with {count}: pad fills it with zeros")
+        _warn(watched_stream(self.model, ring, samples, pad)[1])
+        state = begin_streams(self.model, ring, 1, padded=pad)
+        found, starts = runs_of(self.model, ring, samples.elements[0], state)
+        return Trace(self.model, ring, found[-1], starts[-1])
+
+    def _samples(self, given: Any, units: Units, pad: bool) -> tuple[Encoded, bool]:
+        self.model.expect_stream("a stream needs")
+        if pad and not self.model.window:
+            raise InputError("pad fills a window, but the program has none")
+        return as_samples(given, units)
 
     def bound(self, ring: str | Ring | None = None, box: Any = None, *, error: Number | None = None) -> dict[str, Any]:
         """Proven ranges of the registers and errors of the outputs in fixed point.
@@ -361,6 +430,51 @@ class Program:
         return figures | {"results": units.decode_columns(found)}
 
     @needs_extra("sim")
+    def simulate_stream(
+        self,
+        samples: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        random: int | None = None,
+        pad: bool = False,
+        threads: int | None = None,
+        simulator: str | None = None,
+        vcd: Path | None = None,
+    ) -> dict[str, Any]:
+        """Simulate the core on streams, a thread for each, and compare it with the cycle model in every cycle; a
+        difference is a :exc:`CheckError`.
+
+        ``samples`` are as for :meth:`run_stream`; or ``random`` is the number of random samples of as many streams as
+        the core has threads. ``results`` holds what :meth:`run_stream` gives, by name. ``skinny sim --help`` explains
+        the options and the other keys.
+        """
+        from skinny.sim import SIMULATORS
+        from skinny.sim.simulators.choose import choose
+
+        ring = self._ring(ring)
+        units = Units(self.model, ring)
+        self.model.expect_stream("a stream needs")
+        if simulator is not None:
+            expect_choice(simulator, SIMULATORS, "simulator")
+        waveform = None if vcd is None else as_path(vcd, "waveform")
+        image = self._image(ring, 1, None, threads, None)
+        if random is None:
+            given, single = self._samples(samples, units, pad)
+        elif samples is not None:
+            raise InputError("give samples or a number of random samples, not both")
+        else:
+            given, single = random_samples(as_whole(random, "number of random samples"), image), False
+        expected, precision = watched_stream(self.model, ring, given, pad)
+        precision = precision if random is None or self.model.box is not None else lost_weights(self.model, ring)
+        _warn(precision)
+        taken, _ = choose(simulator, waveform is not None)
+        began = perf_counter()
+        found, figures = stream_simulation(image, given.elements, expected, taken, padded=pad, vcd=waveform)
+        figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
+        columns = stream_results(units, found)
+        return figures | {"results": {name: column[0] if single else column for name, column in columns.items()}}
+
+    @needs_extra("sim")
     def verilog(
         self,
         folder: Path,
@@ -382,8 +496,13 @@ class Program:
         target = as_path(folder, "folder")
         ring = self._ring(ring)
         image = self._image(ring, lanes, self_check, threads, registers, depth)
-        given = random_inputs(as_whole(vectors, "number of vectors"), self.model, ring)
-        precision = losses(self.model, ring, given, drawn=True)
+        runs = as_whole(vectors, "number of vectors")
+        if self.model.streaming:
+            given = random_samples(samples_for(runs, image), image)
+            precision = lost_weights(self.model, ring)
+        else:
+            given = random_inputs(runs, self.model, ring)
+            precision = losses(self.model, ring, given, drawn=True)
         _warn(precision)
         return {
             "folder": target,
@@ -485,6 +604,15 @@ class Program:
             registers=registers,
         )
         return build(self.model, ring, options)
+
+
+def _results(units: Units, outputs: Any, single: bool) -> StreamResults:
+    """What streams give, by name where there are several outputs, and without a list of streams where there is one."""
+    columns = stream_results(units, outputs)
+    if single:
+        alone = {name: column[0] for name, column in columns.items()}
+        return next(iter(alone.values())) if len(alone) == 1 else alone
+    return next(iter(columns.values())) if len(columns) == 1 else columns
 
 
 def _warn(precision: Precision) -> None:

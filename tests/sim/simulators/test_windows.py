@@ -20,6 +20,7 @@ from skinny.sim.check.stimulus import Stimulus, random_stimulus
 from skinny.sim.simulators.amaranth import run_steps
 from skinny.sim.simulators.bulk import BulkCore
 
+right = buffer_module.place_of
 ALL = {"state": True, "assign": True, "sums": True, "relu": True, "guard": True}
 
 
@@ -59,13 +60,14 @@ def steps_for(seed, config, hop=None):
     ("threads", "units"),
     [
         *((1, {}), (2, ALL), (3, {}), (4, ALL), (5, ALL)),
-        *((6, {"registers": "memory", "guard": True}), (8, {"registers": "memory"})),
+        *((6, {"registers": "memory", "guard": True}), (8, {"registers": "memory", "repeat": 2})),
+        (4, ALL | {"repeat": 2}),
     ],
-    ids=["1", "2-all", "3", "4-all", "5-all", "6-memory-guard", "8-memory"],
+    ids=["1", "2-all", "3", "4-all", "5-all", "6-memory-guard", "8-memory-repeat", "4-all-repeat"],
 )
 def test_random_windows_match_in_every_cycle(threads, units):
     config = config_for(threads, **units)
-    for seed in (threads, threads + 8, threads + 17):
+    for seed in (threads, threads + 8):
         run_steps(core_module.Core(config), steps_for(seed, config))
 
 
@@ -82,15 +84,15 @@ class Advances(Windows):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         with m.If(self.passing):
-            m.d.comb += self.place.eq(~self.front[:-1] - 1)
+            m.d.comb += self.place.eq(self.front[:-1] + 1)
         return m
 
 
 @pytest.mark.parametrize(
     ("place", "name", "wrong"),
     [
-        (buffer_module, "place_of", lambda newest, u: newest + u + 1),
-        (buffer_module, "place_of", lambda newest, u: newest - u),
+        (buffer_module, "place_of", lambda newest, u: right(newest, u) - 1),
+        (buffer_module, "place_of", lambda newest, u: right(newest, ~u)),
         (core_module, "renews", lambda item: 0),
         (core_module, "renews", lambda item: 1),
         (buffer_module, "Windows", NeverWaits),
