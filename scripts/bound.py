@@ -68,11 +68,8 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("--ring is missing: the program was not compiled for a format")
     ring = parse_ring(args.ring or program.ring)
     expect_fixed_point(ring)
-    box: Box
-    if not args.box and program.box:
-        box = program.box
-    else:
-        box = window_box(program, parse_box(args.box, program.samples))
+    kept = None if args.box else program.box
+    box: Box = kept or window_box(program, parse_box(args.box, program.samples))
     answer = {"program": args.program} | printable(bounds(program, ring, box, wanted))
     if args.json:
         print_json(answer)

@@ -22,12 +22,12 @@ The files of this room
     ``bounds`` holds this question and its answer, ``suggest`` the search for the smallest format, ``analysis`` the
     choice between six ways to find the answer. Programs with state are the matter of ``streams``: their ``recurrence``,
     its ``poles``, and its ``responses``, which give ranges in the ``steady`` run. Others that are not pure are
-    followed forwards by ``layers``, with the values as ``affine`` enclosures. Of the pure ones, those of few variables are evaluated at ``nodes``, along the
-    ``graph`` of their distinct values, with its ``measures`` and ``degrees``. For many variables the ``terms`` of the
-    ``polynomials`` along the graph are written down. Others are followed instruction by instruction, with the
-    ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where that may forget. ``structure`` bounds
-    long and deeply nested programs in another way. Each of them counts its work and gives up when that is too much,
-    whatever the clock says; what is not proven by then is infinite.
+    followed forwards by ``layers``, with the values as ``affine`` enclosures. Of the pure ones, those of few variables
+    are evaluated at ``nodes``, along the ``graph`` of their distinct values, with its ``measures`` and ``degrees``. For
+    many variables the ``terms`` of the ``polynomials`` along the graph are written down. Others are followed
+    instruction by instruction, with the ``registers`` and the ``scalars`` as ``enclosures``; ``recurring`` finds where
+    that may forget. ``structure`` bounds long and deeply nested programs in another way. Each of them counts its work
+    and gives up when that is too much, whatever the clock says; what is not proven by then is infinite.
 """
 
 from __future__ import annotations

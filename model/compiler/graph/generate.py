@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .registers import LAYER, Instruction, Registers
+from .registers import LAYER, Instruction, Registers, TooNarrowError
 from .values import NONE, ONE, UNIT, Graph, operands
 
 __all__ = ["Listing", "arrival", "gather", "joined", "packed", "scatter"]
@@ -141,11 +141,15 @@ def arrival(graph: Graph, registers: Registers) -> Listing:
 
 
 def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
-    """Compute and send the outputs that were not sent yet."""
+    """Compute and send the outputs that were not sent yet, then compute the next values of states."""
     sender.look()
     while sender.waiting:
         _ensure(sender.waiting[-1][1], registers, needs)
         sender.look()
+    for value in registers.order:
+        _ensure(value, registers, needs)
+        registers.settle()
+    registers.finish()
     return sender.listing()
 
 
@@ -187,7 +191,7 @@ def _depth_first(graph: Graph) -> list[int]:
     """The values in the order in which the outputs need them."""
     out: list[int] = []
     seen = bytearray(len(graph.values))
-    for root in graph.outputs.values():
+    for root in graph.roots:
         stack = [root]
         while stack:
             value = stack[-1]
@@ -227,6 +231,8 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
             stack.pop()
             continue
         groups = registers.values[value].groups
+        if not groups:  # the old value of a state, which is gone
+            raise TooNarrowError
         if value not in registers.pending and value not in prepared:
             prepared.add(value)
             layer = _layer(value, registers)
@@ -268,6 +274,9 @@ def _next_group(value: int, registers: Registers) -> int:
     register of a value that nobody else needs."""
     pending = registers.pending[value]
     groups = registers.values[value].groups
+    first = registers.first_group(value) if registers.where[value] == NONE else NONE
+    if first != NONE:
+        return first
     if registers.where[value] == NONE and len(pending) > 1 and len(groups) < 64:
         top = groups[next(reversed(pending))]
         if all(registers.is_held(operand) for operand in operands(top)):

@@ -9,7 +9,7 @@ it was made of.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from skinny.model.compiler.polynomial import Coefficient
@@ -46,6 +46,9 @@ class Instruction(NamedTuple):
 class Registers:
     """The state of the machine between two instructions, and the instructions so far."""
 
+    #: The next values of states, in the order in which they had better be computed.
+    order: Sequence[int] = ()
+
     def __init__(self, graph: Graph, width: int, *, assign: bool, tidy: bool, most: int) -> None:
         self.values = graph.values
         self.assign = assign
@@ -55,9 +58,9 @@ class Registers:
         count = len(graph.values)
         #: The places of free registers in the order in which they are given away. Where loops are wanted, register 0
         #: is the last, so that the others follow each other.
-        self.order = [*range(2, width), 0] if assign else [0, *range(2, width)]
-        self.places = {register: place for place, register in enumerate(self.order)}
-        self.free = list(range(len(self.order)))
+        self.sequence = [*range(2, width), 0] if assign else [0, *range(2, width)]
+        self.places = {register: place for place, register in enumerate(self.sequence)}
+        self.free = list(range(len(self.sequence)))
         self.where = [NONE] * count
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
@@ -90,6 +93,17 @@ class Registers:
 
     def is_held(self, value: int) -> bool:
         return bool(self.complete[value])
+
+    def first_group(self, value: int) -> int:
+        """The group that a value must begin with, or none in particular."""
+        return NONE
+
+    def settle(self) -> None:
+        """Put the next values of states where they belong, as far as that is possible now: without states
+        (:mod:`.states`) there are none."""
+
+    def finish(self) -> None:
+        """Put all next values of states where they belong."""
 
     def execute(self, value: int, number: int) -> None:
         """Write the instruction of a group whose operands are held."""
@@ -208,7 +222,7 @@ class Registers:
                 self._evict()
             else:
                 self._clear()
-        register = self.order[heapq.heappop(self.free)]
+        register = self.sequence[heapq.heappop(self.free)]
         self.widest = max(self.widest, register + 1)
         return register
 
@@ -216,7 +230,7 @@ class Registers:
         """Forget the value that is cheapest to compute again."""
         best = None
         for value in self.holds.values():
-            if self.complete[value] and not self.pins[value]:
+            if self.complete[value] and not self.pins[value] and self.values[value].groups:
                 key = self._again(value), self.born[value]
                 if best is None or key < best[0]:
                     best = key, value
@@ -241,7 +255,7 @@ class Registers:
         """Take a value away by running its groups backwards."""
         best = None
         for value in self.holds.values():
-            if not self.complete[value] or self.pins[value]:
+            if not self.complete[value] or self.pins[value] or not self.values[value].groups:
                 continue
             cost = self._undo_cost(value)
             if cost is None:

@@ -7,17 +7,18 @@ Cost: linear, a dozen times; large formulas stop at the first that fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.program.program import Program
 
-from .build import Style, TooLargeError, build
+from .build import NotLinearError, Style, TooLargeError, build
 from .generate import Listing, arrival, gather, joined, packed, scatter
 from .lower import lower_listing
 from .registers import Registers, TooLongError, TooNarrowError
+from .states import StateRegisters
 from .values import Graph
 
 __all__ = ["shortest"]
@@ -39,8 +40,12 @@ def shortest(
     width: int,
     given: frozenset[Fraction],
     most: int,
+    states: Mapping[str, Formula] | None = None,
+    inputs: Sequence[str] = (),
 ) -> Program | None:
-    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``."""
+    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``. With
+    ``states`` it is one step of them: it begins with their old values in their :func:`~.states.homes` and ends with the
+    next ones there. ``inputs`` are numbered first. Raises :exc:`NotLinearError` when only that is in the way."""
     best: tuple[Listing, Graph] | None = None
     graphs: list[Graph] = []
     spent = 0
@@ -50,9 +55,13 @@ def shortest(
             if best is not None and spent > EFFORT and best[0].cycles <= best[1].cycles:
                 break
             try:
-                graph = build(outputs, operations, forms)
+                graph = build(outputs, operations, forms, states, inputs)
             except TooLargeError:
                 continue
+            except NotLinearError:
+                if "linear" in keep:
+                    raise
+                break
             graphs.append(graph)
             spent += graph.size
             listing = _listing(graph, keep, width, most)
@@ -61,7 +70,7 @@ def shortest(
             if not graph.shares:
                 break
     # A restart clears all registers, so that outputs one by one need fewer; where a program may assign, it needs none.
-    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 else ():
+    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 and not states else ():
         pieces = [_listing(graph.of(name), keep, width, most) for name in outputs]
         if None not in pieces:
             listing = joined([piece for piece in pieces if piece is not None])
@@ -70,7 +79,7 @@ def shortest(
     if best is None:
         return None
     listing, graph = best
-    return lower_listing(listing if "reversible" in keep else packed(listing), graph, given)
+    return lower_listing(listing if "reversible" in keep or states else packed(listing), graph, given)
 
 
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
@@ -79,12 +88,14 @@ def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | N
     assign = "reversible" not in keep
     large = graph.size > EFFORT
     most = min(most, LONGEST * min(graph.size, EFFORT) + LARGEST * graph.size + LONGEST)
-    for order in (gather, scatter, arrival) if assign and graph.shares else (gather, scatter):
-        for tidy in (False,) if assign else (False, True):
+    kind = StateRegisters if graph.states else Registers
+    orders = (gather, scatter, arrival) if assign and graph.shares and not graph.states else (gather, scatter)
+    for order in orders:
+        for tidy in (False, True) if not assign or graph.states else (False,):
             if best is not None and large and best.cycles <= graph.cycles:
                 break
-            registers = Registers(graph, width, assign=assign, tidy=tidy, most=most)
             try:
+                registers = kind(graph, width, assign=assign, tidy=tidy, most=most)
                 listing = order(graph, registers)
             except (TooNarrowError, TooLongError):
                 continue

@@ -70,8 +70,8 @@ def broken_sequencer(change):
         (datapath_module, "may_write", lambda tag: tag.live),
         (core_module, "renews", lambda item: 1),
         (core_module, "renews", lambda item: 0),
-        (core_module, "Sequencer", broken_sequencer(lambda m, tag: m.d.comb.__iadd__(tag.fresh.eq(tag.first)))),
-        (core_module, "Sequencer", broken_sequencer(lambda m, tag: m.d.comb.__iadd__(tag.fresh.eq(0)))),
+        (core_module, "Sequencer", broken_sequencer(lambda m, tag: m.d.comb.__iadd__(tag.goes_on.eq(0)))),
+        (core_module, "Sequencer", broken_sequencer(lambda m, tag: m.d.comb.__iadd__(tag.goes_on.eq(1)))),
     ],
     ids=[
         "state changed by a thread without a vector",
