@@ -137,7 +137,8 @@ def _candidates(
 ) -> list[_Candidate]:
     """Scaled programs; those that differ in their constants alone are compiled once."""
     multiplied = any(_multiplies(node.kind, len(node.args)) for node in postorder(*imported.outputs.values()))
-    read = [name for name in imported.inputs if name in imported.read]
+    known = imported.read
+    read = [name for name in imported.inputs if name in known]
     integers: Sequence[int] = INTEGER
     if bits is not None and frac is not None:
         integers = (bits - 1 - frac,)

@@ -64,7 +64,8 @@ def compile_model(
         activations = find_activations(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
         imported = smoothed(imported, activations)
     if ring is None:
-        read = [name for name in imported.inputs if name in imported.read]
+        idle = set(imported.idle)
+        read = [name for name in imported.inputs if name not in idle]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
         program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
         return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises))
