@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
 from skinny.model.errors import InputError
 from skinny.model.frontends.sklearn.attributes import class_name, expect_fitted, floats, known_class, without_noise
+from sklearn.linear_model import LinearRegression, Ridge
 
 
 class Mine(Ridge):
@@ -24,7 +24,7 @@ def test_what_is_not_fitted_or_not_finite_is_refused():
     model = Mine().fit([[1.0], [2]], [1.0, 2])
     assert floats(model, "coef_").shape == (1,)
     model.coef_ = np.array([np.nan])
-    with pytest.raises(InputError, match="^Mine: coef_ holds what is no finite number; fit it on data without"):
+    with pytest.raises(InputError, match=r"^Mine: coef_ holds what is no finite number; fit it on data without"):
         floats(model, "coef_")
 
 

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import variables
 from skinny.model.frontends.affine import Features
 from skinny.model.frontends.find import import_model
 from skinny.model.frontends.ranges import row_values
 from skinny.model.frontends.sklearn.network import network
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 RNG = np.random.default_rng(7)
 ROWS = RNG.normal(size=(60, 4)) * [1, 5, 0.2, 2]
@@ -48,7 +48,9 @@ def test_values_are_those_of_the_forward_pass(activation, layers):
 def test_other_activations_are_refused():
     model = MLPClassifier((2,), max_iter=1).fit(ROWS, LABELS)
     model.activation = "softplus"
-    with pytest.raises(InputError, match="MLPClassifier: the activation 'softplus' has no front end; take identity, relu"):
+    with pytest.raises(
+        InputError, match="MLPClassifier: the activation 'softplus' has no front end; take identity, relu"
+    ):
         network(Features.of(variables("a b c d")), model)
     model.activation, model.out_activation_ = "relu", "exp"
     with pytest.raises(InputError, match="the output activation 'exp' has no front end"):

@@ -1,6 +1,9 @@
 """Estimators without a front end: each is refused by name, in one line, with what does instead."""
 
 import pytest
+from skinny.model.errors import InputError
+from skinny.model.frontends.find import import_model
+from skinny.model.frontends.sklearn.refusals import REASONS
 from sklearn.cluster import KMeans
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -17,9 +20,6 @@ from sklearn.naive_bayes import ComplementNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, NuSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from skinny.model.errors import InputError
-from skinny.model.frontends.find import import_model
-from skinny.model.frontends.sklearn.refusals import REASONS
 
 TREES = "a program has no branches; LogisticRegression or MLPClassifier"
 KERNELS = "compares every input with every support vector.*LinearSVC or LinearSVR compile"

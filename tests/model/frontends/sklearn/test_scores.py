@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from skinny.model.errors import InputError
+from skinny.model.frontends.find import import_model
+from skinny.model.frontends.ranges import row_values
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from skinny.model.errors import InputError
-from skinny.model.frontends.find import import_model
-from skinny.model.frontends.ranges import row_values
 
 RNG = np.random.default_rng(6)
 LABELS = np.arange(90) % 3

@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+from skinny.model.errors import InputError
+from skinny.model.formula.formula import postorder, variables
+from skinny.model.frontends.affine import Features
+from skinny.model.frontends.ranges import row_values
+from skinny.model.frontends.sklearn.transforms import transformed
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.preprocessing import (
@@ -13,11 +18,6 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from skinny.model.errors import InputError
-from skinny.model.formula.formula import postorder, variables
-from skinny.model.frontends.affine import Features
-from skinny.model.frontends.ranges import row_values
-from skinny.model.frontends.sklearn.transforms import transformed
 
 RNG = np.random.default_rng(5)
 ROWS = RNG.normal(size=(40, 4)) * [1, 10, 0.1, 3] + [0, 5, 1, -20]
@@ -67,7 +67,10 @@ def test_polynomial_features_behind_a_scaler_share_what_they_have_in_common():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (QuantileTransformer(n_quantiles=5), "QuantileTransformer: this step has no front end; the steps that have are"),
+        (
+            QuantileTransformer(n_quantiles=5),
+            "QuantileTransformer: this step has no front end; the steps that have are",
+        ),
         (MinMaxScaler(clip=True), "MinMaxScaler: clip=True cuts its values off"),
         (FunctionTransformer(np.log1p), "FunctionTransformer: its function is Python, not a formula"),
     ],
