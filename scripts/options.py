@@ -24,8 +24,10 @@ __all__ = [
     "add_rom_option",
     "add_self_check_option",
     "add_size_options",
+    "add_stream_options",
     "add_strict_option",
     "add_weight_option",
+    "expect_stream_options",
     "image_options",
     "load_program",
     "with_weights",
@@ -154,6 +156,37 @@ def add_rom_option(parser: argparse.ArgumentParser) -> None:
 def add_inputs_option(parser: argparse._ActionsContainer) -> None:
     """The values of a program's inputs; :func:`~.inputs.read_inputs` reads them."""
     parser.add_argument("--inputs", metavar="FILE.csv|x=1,y=2", help="values of the inputs (- reads CSV from stdin)")
+
+
+def add_stream_options(parser: argparse._ActionsContainer) -> None:
+    """The samples of a stream program; :func:`expect_stream_options` and :func:`~.inputs.read_streams` read them."""
+    parser.add_argument(
+        "--stream",
+        metavar="FILE.csv",
+        action="append",
+        default=[],
+        help="samples of a stream, a row each, in the order of time; repeatable, a stream each (a program without "
+        "inputs takes a number of samples)",
+    )
+    parser.add_argument("--pad", action="store_true", help="zeros before the first sample, which then fills the window")
+
+
+def expect_stream_options(args: argparse.Namespace, program: Program, *others: str) -> bool:
+    """Whether ``program`` is to run on a stream. Raises :exc:`InputError` when what is given does not fit it; the
+    options ``others`` go without a stream."""
+    if not program.streaming:
+        for option in ("stream", "pad"):
+            if getattr(args, option):
+                program.expect_stream(f"--{option} needs")
+        return False
+    if args.inputs is not None:
+        raise InputError("a run of the program is one sample of a stream: give --stream FILE.csv in place of --inputs")
+    for option in others:
+        if getattr(args, option.replace("-", "_")) not in (None, 1, False):
+            raise InputError(f"streams go without --{option}")
+    if args.pad and not program.window:
+        raise InputError("--pad fills a window, but the program has none")
+    return True
 
 
 def add_baud_option(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -41,7 +41,15 @@ from .prove import WrongOutputError, prove
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
 
-__all__ = ["PASSES", "PURE", "Compilation", "Precision", "compile_formula"]
+__all__ = [
+    "PASSES",
+    "PURE",
+    "Compilation",
+    "Precision",
+    "compile_formula",
+    "expect_relu_allowed",
+    "given_constants",
+]
 
 #: Registers that the blocks of a formula use at most; a graph of values uses any number.
 WIDEST_BLOCKS = 16
@@ -83,9 +91,9 @@ def compile_formula(
 ) -> Compilation:
     """Compile ``outputs`` to one program that keeps the promises ``keep``; outputs are sent one after the other. The
     program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
-    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names of
-    all inputs in the order of an input vector, those that the program does not read left out; without them inputs come
-    in the order in which the formulas name them."""
+    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names
+    of all inputs in the order of an input vector, those that the program does not read left out; without them inputs
+    come in the order in which the formulas name them."""
     if not 3 <= width <= MOST_WIDTH:
         raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
@@ -145,8 +153,7 @@ def _refuse_contradictions(
     outputs: Mapping[str, Formula], goal: Goal, keep: Set[str], precision: Precision | None
 ) -> None:
     """Raise :exc:`InputError` for wishes that no program can meet together."""
-    if keep and (found := next((node for node in postorder(*outputs.values()) if node.kind == "relu"), None)):
-        raise InputError(f"{formula_text(found, 40)} is neither linear nor reversible: relu needs --keep none")
+    expect_relu_allowed(outputs.values(), keep)
     if keep == PURE:
         return
     said = ",".join(sorted(keep)) or "none"
@@ -160,6 +167,12 @@ def _refuse_contradictions(
         raise InputError(f"only pure programs are chosen for a format so far: --ring goes without --keep {said}")
 
 
+def expect_relu_allowed(formulas: Iterable[Formula], keep: Set[str]) -> None:
+    """Raise :exc:`InputError` for a relu in a program that keeps a promise."""
+    if keep and (found := next((node for node in postorder(*formulas) if node.kind == "relu"), None)):
+        raise InputError(f"{formula_text(found, 40)} is neither linear nor reversible: relu needs --keep none")
+
+
 def _blocks(goal: Goal) -> Goal:
     """The goal for the compiler of blocks, which uses few registers."""
     width = min(goal.width, WIDEST_BLOCKS)
@@ -169,7 +182,7 @@ def _blocks(goal: Goal) -> Goal:
 def _compile_with_graph(outputs: Mapping[str, Formula], goal: Goal, keep: Set[str]) -> Compilation:
     """The shorter of two programs: the one that holds parts of the formula in registers, and the one without."""
     written = goal.operations(outputs)
-    given = _given_constants(written)
+    given = given_constants(written)
     program = shortest(outputs, written, keep, goal.width, given, current().length)
     cycles = None if program is None else program.words
     if program is None and any(node.kind == "relu" for node, _ in written):
@@ -213,7 +226,7 @@ def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: G
 def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     """The pipeline, from formulas to the shortest program."""
     written = goal.operations(outputs)
-    given = _given_constants(written)
+    given = given_constants(written)
     table, polynomials = normalise(outputs, written, attention=goal.attention)
     chosen: dict[str, Draft] = {}
     histories: dict[str, History] = {}
@@ -248,7 +261,7 @@ def _compile_polynomials(
 ) -> Compilation:
     """The same for polynomials, some of which are approximations that were ``made`` for functions."""
     written = goal.operations(outputs)
-    given = _given_constants(written)
+    given = given_constants(written)
     missing = [node.value for node, _ in written if node.kind == "variable" and node.value not in precision.box]
     if missing:
         raise InputError(f"the input {missing[0]!r} has no box: --box {missing[0]}=LOW:HIGH gives it one")
@@ -306,7 +319,7 @@ def _proven(
     )
 
 
-def _given_constants(written: Operations) -> frozenset[Fraction]:
+def given_constants(written: Operations) -> frozenset[Fraction]:
     """The constants of the formulas and one, without signs."""
     size = sum(len(args) for _, args in written)
     if size > current().arguments:

@@ -21,6 +21,7 @@ from skinny.model.program.start import starting_adds
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
+from skinny.model.run.stream import run_stream
 
 from . import cycles
 from .deep import assigned_registers, deep_code
@@ -57,7 +58,8 @@ class Image:
     """What a core holds to run a program: a :class:`~.image.MachineImage` of one lane. ``words``, ``weights`` and
     ``start`` are hardware words.
 
-    ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
+    ``vector`` is the number of words of an input vector, ``window`` that of the window, if the program has one, of
+    which a vector is the newest part. ``outputs`` names the results of a run in order.
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
     a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
@@ -76,6 +78,7 @@ class Image:
     program: Program
     self_check: bool = False
     state: tuple[int, ...] = ()
+    window: int = 0
     sources: tuple[int, ...] = ()
 
     def __len__(self) -> int:
@@ -131,6 +134,17 @@ class Image:
         return min(MOST_BATCHES, self.config.fifo // (self.config.threads * self.emits))
 
     @property
+    def reads(self) -> int:
+        """The words that a run may read: a vector or, in a core with a window, the newest words of its thread."""
+        return self.window or self.vector
+
+    @property
+    def fill(self) -> int:
+        """The words that a thread must have got before its first run: a window or, without one, no more than a
+        vector, as the core wants a power of two."""
+        return self.window or 1 << self.vector.bit_length() - 1
+
+    @property
     def settings(self) -> dict[Setting, int]:
         found = {
             Setting.LAST_WORD: len(self.words) - 1,
@@ -139,6 +153,8 @@ class Image:
         }
         if self.config.state:
             found[Setting.STATE] = sum(1 << register for register in self.state)
+        if self.config.window:
+            found[Setting.WINDOW] = self.fill
         return found
 
     @property
@@ -157,6 +173,8 @@ class Image:
         return assemble(program, self.config)
 
     def golden(self, elements: Array) -> Array:
+        if self.program.streaming:
+            return run_stream(self.program, self.config.ring, elements).outputs
         return run(self.program, self.config.ring, elements).outputs
 
     def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Timetable:
@@ -290,8 +308,8 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
     _expect_room(program, config, self_check, MOST_WORDS if config.repeat and roll is not False else config.depth)
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
-    if program.window:
-        raise InputError(f"cores have no window yet, but the program has one of {program.window} words")
+    if program.window and not config.window:
+        raise InputError(f"the program has a window of {program.window} words, but the core has none")
     if program.state and not config.state:
         raise InputError(f"the program has the state {program.state[0].name}, but the core keeps none")
     writer = _Writer(program, config)
@@ -321,12 +339,13 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
         words=laid.words,
         weights=config.to_words(elements[list(laid.sources)]),
         start=config.to_words(_start(program, config)),
-        vector=max(1, len(program.inputs)),
+        vector=max(1, len(program.samples)),
         outputs=program.results,
         instructions=laid.numbers,
         program=program,
         self_check=self_check,
         state=tuple(register for _, register in program.state),
+        window=program.window,
         sources=laid.sources,
     )
 
@@ -337,7 +356,7 @@ def _expect_room(program: Program, config: CoreConfig, self_check: bool, depth: 
     weights = len(program.weights) + (config.assign and lacks_zero(program))
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
-        (len(program.inputs), config.inputs, "inputs do not fit a memory of"),
+        (max(len(program.inputs), program.window), config.inputs, "inputs do not fit a memory of"),
         (weights, config.weights, "weights do not fit a memory of"),
         (words, depth, "program words do not fit a memory of"),
         (config.threads * (len(program.results) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
@@ -395,6 +414,13 @@ class _Writer:
             elements = np.append(elements, np.array([self.config.ring.embed(0)], dtype=elements.dtype))
         return elements
 
+    def place(self, u: int) -> int:
+        """Where input ``u`` is read. In a core with a window it is the newest word that has number zero, so the words
+        of a vector are numbered from its end."""
+        if self.program.window or not self.config.window:
+            return u
+        return len(self.program.inputs) - 1 - u
+
     def add(self, number: int, op: Op, **fields: Any) -> None:
         self.words.append(self.config.encode(op, **fields))
         self.numbers.append(number)
@@ -432,7 +458,7 @@ class _Writer:
             fields["relu"] = True
         match self.program.forms[form]:
             case Input(u):
-                self.add(number, Op.APPLY_X, u=u, **fields)
+                self.add(number, Op.APPLY_X, u=self.place(u), **fields)
             case Weight(k):
                 self.add(number, Op.APPLY_W, k=k, **fields)
             case Linear() as linear:
@@ -468,7 +494,7 @@ class _Writer:
         accumulator, deep = self.config.accumulator, self.config.deep
         match step:
             case (Input(u), register):
-                self.add(number, Op.APPLY_X, u=u, dst=accumulator, src=register, **marks)
+                self.add(number, Op.APPLY_X, u=self.place(u), dst=accumulator, src=register, **marks)
             case (Weight(k), register):
                 self.add(number, Op.APPLY_W, k=k, dst=accumulator, src=register, **marks)
             case (int(k), -1) if deep:
@@ -476,7 +502,7 @@ class _Writer:
             case (int(k), -1):
                 self.add(number, Op.BIAS, k=k, **marks)
             case (int(k), u):
-                self.add(number, Op.ATTEND, k=k, u=u, **({"dst": accumulator} if deep else {}), **marks)
+                self.add(number, Op.ATTEND, k=k, u=self.place(u), **({"dst": accumulator} if deep else {}), **marks)
 
 
 def disassemble(words: Any, config: CoreConfig) -> list[str]:

@@ -119,7 +119,8 @@ class MachineImage(Protocol):
 
     def golden(self, elements: Array) -> Array:
         """The outputs that the golden model gives for ``elements`` of shape ``(batch, inputs)``; their shape is
-        ``(batch, outputs)``."""
+        ``(batch, outputs)``. Those of a stream program have the shapes ``(streams, samples, words)`` and ``(streams,
+        runs, outputs)``."""
 
     def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> Timetable:
         """When everything happens, from cycle 0 after reset, with batches of ``sizes`` vectors."""

@@ -4,7 +4,8 @@ Two words make a loop, both of operation zero. A *step* (``neg`` set, ``flag`` i
 what every further round adds to it. A *repeat* (``flag`` alone set) opens the loop whose body follows: the low bits of
 the address of the body's last word, the rounds as the state of a shift register, and the level. Level 0 is the inner
 one. The core keeps one offset for each field, zero at the start of a run, which is added to the field of every word;
-each time a body is begun again its level's step is added to the offsets. With registers in memory a stored ``dst`` that
+each time a body is begun again its level's step is added to the offsets. A step or a repeat after which a body is begun
+again does nothing. With registers in memory a stored ``dst`` that
 stands for the accumulator stays as it is. While a loop has rounds left, no ``EMIT`` is
 the last one, and one that decides compares.
 """
@@ -30,7 +31,7 @@ MOST_BODY = (1 << END_BITS) - 1
 #: Bits of the shift register that counts the rounds.
 STATE_BITS = 11
 MOST_ROUNDS = 1 << STATE_BITS
-#: The state with which a body is begun again for the last time.
+#: The state with which a body is begun again for the last time; so is zero, which no number of rounds has.
 LAST_STATE = 1
 #: A run that issues more words than this is taken for one that does not end.
 MOST_STEPS = 1 << 24
@@ -112,7 +113,7 @@ class _Loop:
 
     def again(self) -> int:
         """Begin the body once more; returns its address."""
-        self.open = self.state != LAST_STATE
+        self.open = self.state > LAST_STATE
         self.state = next_state(self.state)
         return self.begin
 
@@ -145,15 +146,15 @@ def unroll(words: Words, config: CoreConfig) -> Trace:
             raise InputError(f"a run of the program words does not end within {MOST_STEPS} steps")
         back = next((loop for loop in held if stop % (1 << END_BITS) == loop.end), None)
         pc = stop + 1 if back is None else back.again()
-        if stop in number:
+        if back is not None:
+            offset = tuple(old + back.step.get(name, 0) for old, name in zip(offset, config.moving, strict=True))
+        elif stop in number:
             at = number[stop]
             if fields["neg"][at]:
                 loops[fields["flag"][at]].step = {name: fields[name][at] for name in config.moving}
             else:
                 level = payloads[at] >> END_BITS + STATE_BITS & 1 if config.repeat == 2 else 0
-                loops[level].load(stop + 1, payloads[at])
-        if back is not None:
-            offset = tuple(old + back.step.get(name, 0) for old, name in zip(offset, config.moving, strict=True))
+                loops[level].load(pc, payloads[at])
     return _issue(words, config, stretches)
 
 

@@ -114,11 +114,11 @@ def _listed(waits: NDArray[np.int64] | None) -> list[int] | None:
 
 
 def outputs(stimulus: Stimulus, record: Record) -> Words:
-    """The results of a complete run by vector, as hardware words of shape ``(vectors, outputs)``."""
-    emits = stimulus.image.emits
-    out = np.zeros((len(stimulus.vectors), emits), dtype=np.uint64)
+    """The results of a complete run by vector that runs, as hardware words of shape ``(vectors, outputs)``."""
+    emits, runs = stimulus.image.emits, stimulus.runs
+    out = np.zeros((sum(runs), emits), dtype=np.uint64)
     first = 0
-    for size in stimulus.sizes:
+    for size in runs:
         part = record.results["data"][first * emits : (first + size) * emits]
         out[first : first + size] = part.reshape(emits, size).T
         first += size

@@ -145,7 +145,7 @@ class BulkCore:
         accepted, loaded = np.zeros(len(words), dtype=np.int64), np.zeros(len(space), dtype=np.int64)
         # A broken core may retire more than the program has, or change a pin more often; one more is enough to see it.
         busy, load_ready = np.zeros((2, 2 * len(stimulus.sizes) + 1), dtype=np.int64)
-        spread = sum(len(lane) * (image.config.width if n else 1) for n, lane in enumerate(image.lanes))
+        spread = sum(lane.steps * (image.config.width if n else 1) for n, lane in enumerate(image.lanes))
         rows = np.empty(spread * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
         if cycles is None:
             issue = image.steps * image.config.threads * len(stimulus.sizes)

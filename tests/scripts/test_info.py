@@ -15,6 +15,7 @@ def test_facts_of_a_program(answer):
         "length": 4,
         "words": 5,  # and one attention step
         "attends": 1,
+        "memory_words": {"flat": 7, "rolled": None},
         "width": 3,
         "contract": "clean",
         "linear": True,

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .registers import Instruction, Registers
+from .registers import LAYER, Instruction, Registers, TooNarrowError
 from .values import NONE, ONE, UNIT, Graph, operands
 
-__all__ = ["Listing", "gather", "joined", "renamed", "scatter"]
+__all__ = ["Listing", "arrival", "gather", "joined", "packed", "scatter"]
 
 
 #: Values that are computed one from the other, at most, between one sum and the next.
@@ -126,12 +126,30 @@ def _open_layer(value: int, registers: Registers, readers: Sequence[Sequence[tup
             registers.begin(reader)
 
 
+def arrival(graph: Graph, registers: Registers) -> Listing:
+    """Each value as soon as the inputs that it depends on have arrived, in the order of the inputs."""
+    sender = _Sender(graph, registers)
+    needs = _needs(graph)
+    latest: list[int] = []
+    for value in graph.values:
+        read = [u for group in value.groups for (_, u, _), _ in group.form]
+        latest.append(max([*read, *(latest[operand] for group in value.groups for operand in operands(group))]))
+    for value in sorted(range(len(latest)), key=latest.__getitem__):
+        sender.look()
+        _ensure(value, registers, needs)
+    return _rest(sender, registers, needs)
+
+
 def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
-    """Compute and send the outputs that were not sent yet."""
+    """Compute and send the outputs that were not sent yet, then compute the next values of states."""
     sender.look()
     while sender.waiting:
         _ensure(sender.waiting[-1][1], registers, needs)
         sender.look()
+    for value in registers.order:
+        _ensure(value, registers, needs)
+        registers.settle()
+    registers.finish()
     return sender.listing()
 
 
@@ -147,11 +165,11 @@ def joined(pieces: Sequence[Listing]) -> Listing:
     return Listing(code, outputs, sum(piece.cycles for piece in pieces), max(piece.width for piece in pieces))
 
 
-def renamed(listing: Listing, width: int) -> Listing:
-    """A listing of registers that may assign, with number 0 in place of ``width``. One of few registers has no use for
-    numbers that follow each other, and uses one register less."""
+def packed(listing: Listing) -> Listing:
+    """A listing with register 0 in place of the last one, if it is of few registers, which need not follow each other,
+    and has no use for register 0."""
     last = listing.width - 1
-    if last < width and listing.width > FEW:
+    if listing.width > FEW or any(instruction.dst == 0 for instruction in listing.code):
         return listing
 
     def number(register: int) -> int:
@@ -173,7 +191,7 @@ def _depth_first(graph: Graph) -> list[int]:
     """The values in the order in which the outputs need them."""
     out: list[int] = []
     seen = bytearray(len(graph.values))
-    for root in graph.outputs.values():
+    for root in graph.roots:
         stack = [root]
         while stack:
             value = stack[-1]
@@ -206,14 +224,25 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
     """Make a register hold ``root``: missing operands first, those that need most registers before others."""
     stack = [root]
     pinned: dict[int, list[int]] = {}
+    prepared: set[int] = set()
     while stack:
         value = stack[-1]
         if registers.is_held(value):
             stack.pop()
             continue
         groups = registers.values[value].groups
+        if not groups:  # the old value of a state, which is gone
+            raise TooNarrowError
+        if value not in registers.pending and value not in prepared:
+            prepared.add(value)
+            layer = _layer(value, registers)
+            if layer:
+                stack.extend(layer)
+                continue
         if value not in registers.pending:
             order = sorted(range(len(groups)), key=lambda n: max((needs[o] for o in operands(groups[n])), default=0))
+            if registers.assign and all(registers.is_held(o) for group in groups for o in operands(group)):
+                order = list(reversed(range(len(groups))))
             registers.pending[value] = dict.fromkeys(order)
         place = _next_group(value, registers)
         for operand in pinned.pop(value, ()):
@@ -230,17 +259,31 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
         registers.execute(value, place)
 
 
+def _layer(value: int, registers: Registers) -> list[int]:
+    """The operands of a value that others need too, the last one first, when there is room to hold them all: computed
+    before the value is begun, they look alike."""
+    if not registers.assign:
+        return []
+    read = dict.fromkeys(operand for group in registers.values[value].groups for operand in operands(group))
+    layer = [operand for operand in read if not registers.is_held(operand) and registers.uses[operand] > 1]
+    return sorted(layer, reverse=True) if LAYER < len(layer) < len(registers.free) - 1 else []
+
+
 def _next_group(value: int, registers: Registers) -> int:
     """The group to run next. A value that is not open yet begins with one that costs nothing, if there is one: the
     register of a value that nobody else needs."""
     pending = registers.pending[value]
     groups = registers.values[value].groups
+    first = registers.first_group(value) if registers.where[value] == NONE else NONE
+    if first != NONE:
+        return first
     if registers.where[value] == NONE and len(pending) > 1 and len(groups) < 64:
         top = groups[next(reversed(pending))]
         if all(registers.is_held(operand) for operand in operands(top)):
             for place in reversed(pending):
                 form, base = groups[place]
-                if form == UNIT and base != ONE and registers.uses[base] == 1:
+                uses = registers.remaining if registers.assign else registers.uses
+                if form == UNIT and base != ONE and uses[base] == 1:
                     return place
     return next(reversed(pending))
 

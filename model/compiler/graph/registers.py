@@ -9,7 +9,7 @@ it was made of.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from skinny.model.compiler.polynomial import Coefficient
@@ -17,7 +17,7 @@ from skinny.model.limits import check
 
 from .values import NONE, ONE, UNIT, Graph, Group, Key, TermForm, group_cost, is_simple, operands
 
-__all__ = ["Instruction", "Registers", "TooLongError", "TooNarrowError"]
+__all__ = ["LAYER", "Instruction", "Registers", "TooLongError", "TooNarrowError"]
 
 #: A sum of more groups than this may be a value of a layer.
 LAYER = 3
@@ -46,6 +46,9 @@ class Instruction(NamedTuple):
 class Registers:
     """The state of the machine between two instructions, and the instructions so far."""
 
+    #: The next values of states, in the order in which they had better be computed.
+    order: Sequence[int] = ()
+
     def __init__(self, graph: Graph, width: int, *, assign: bool, tidy: bool, most: int) -> None:
         self.values = graph.values
         self.assign = assign
@@ -53,8 +56,11 @@ class Registers:
         self.tidy = tidy
         self.most = most
         count = len(graph.values)
-        #: Registers that are free, the next one first. Register 0 is the last, so that the others follow each other.
-        self.free: list[int] = [*range(2, width), width] if assign else [0, *range(2, width)]
+        #: The places of free registers in the order in which they are given away. Where loops are wanted, register 0
+        #: is the last, so that the others follow each other.
+        self.sequence = [*range(2, width), 0] if assign else [0, *range(2, width)]
+        self.places = {register: place for place, register in enumerate(self.sequence)}
+        self.free = list(range(len(self.sequence)))
         self.where = [NONE] * count
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
@@ -87,6 +93,17 @@ class Registers:
 
     def is_held(self, value: int) -> bool:
         return bool(self.complete[value])
+
+    def first_group(self, value: int) -> int:
+        """The group that a value must begin with, or none in particular."""
+        return NONE
+
+    def settle(self) -> None:
+        """Put the next values of states where they belong, as far as that is possible now: without states
+        (:mod:`.states`) there are none."""
+
+    def finish(self) -> None:
+        """Put all next values of states where they belong."""
 
     def execute(self, value: int, number: int) -> None:
         """Write the instruction of a group whose operands are held."""
@@ -145,13 +162,16 @@ class Registers:
         if dies and group.form == UNIT and not self.values[value].relu:
             self._take_over(value, base)
             return
-        if dies and self.assign:
+        number = self.constants[value]
+        constant = self.assign and number in self.pending[value]
+        # A sum of a layer begins with its constant like the others, although that takes a register more.
+        alike = constant and len(self.values[value].groups) > LAYER and len(self.free) > LAYER
+        if dies and self.assign and not alike:
             source = self.where[base]
             self._take_over(value, base)
             self._write(source, group, 1, self._mode(value), source)
             return
-        number = self.constants[value]
-        if self.assign and number in self.pending[value]:
+        if constant:
             del self.pending[value][number]
             self.counted[value][number] = 1
             self._allocate(value, self.values[value].groups[number])
@@ -191,7 +211,7 @@ class Registers:
         self.complete[value] = 0
         self.log.pop(value, None)
         del self.holds[register]
-        heapq.heappush(self.free, register)
+        heapq.heappush(self.free, self.places[register])
 
     def allocate(self) -> int:
         """A register that is free."""
@@ -200,7 +220,7 @@ class Registers:
                 self._evict()
             else:
                 self._clear()
-        register = heapq.heappop(self.free)
+        register = self.sequence[heapq.heappop(self.free)]
         self.widest = max(self.widest, register + 1)
         return register
 
@@ -208,7 +228,7 @@ class Registers:
         """Forget the value that is cheapest to compute again."""
         best = None
         for value in self.holds.values():
-            if self.complete[value] and not self.pins[value]:
+            if self.complete[value] and not self.pins[value] and self.values[value].groups:
                 key = self._again(value), self.born[value]
                 if best is None or key < best[0]:
                     best = key, value
@@ -233,7 +253,7 @@ class Registers:
         """Take a value away by running its groups backwards."""
         best = None
         for value in self.holds.values():
-            if not self.complete[value] or self.pins[value]:
+            if not self.complete[value] or self.pins[value] or not self.values[value].groups:
                 continue
             cost = self._undo_cost(value)
             if cost is None:
@@ -287,7 +307,7 @@ class Registers:
         other = self.taken.pop(value, NONE)
         if other == NONE:
             del self.holds[register]
-            heapq.heappush(self.free, register)
+            heapq.heappush(self.free, self.places[register])
         else:
             self.where[other] = register
             self.holds[register] = other

@@ -44,7 +44,7 @@ class Model:
     ``out`` are the output pins of the present cycle; :meth:`step` takes the input pins of the same cycle.
     """
 
-    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units="", pipeline=0):
+    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units="", pipeline=0, repeat=0):
         self.bits, self.elements, self.add, self.subtract, self.multiply = arithmetic(*ring)
         self.width, self.threads, self.depth, self.inputs = width, threads, depth, inputs
         self.attention, self.check = attention, check
@@ -52,18 +52,22 @@ class Model:
             name in units for name in ("assign", "sums", "relu", "argmax")
         )
         self.memory = pipeline > 0
-        self.delay = pipeline or threads + 4
+        self.repeat = repeat
+        self.delay = (pipeline or threads + 4) + (repeat > 0)
         if self.memory:
             self.assign, self.sums = True, attention
         self.accumulator = 1 if self.memory else width
         self.one = {"fixed": 1 << ring[-1], "boolean": (1 << ring[-1]) - 1}.get(ring[0], 1)
         register = bits(width + 1) if self.sums and not self.memory else bits(width)
         self.fields = (3, 1, 1, int(self.relu), register, bits(width), bits(inputs), bits(weights))
+        self.payload_at = sum(self.fields[:4])  # the lowest bit of what a repeat holds
+        if repeat:
+            self.fields += (max(0, 18 - sum(self.fields[4:])),)
         self.memories = ([None] * depth, [None] * weights, [None] * width * (not self.memory), [None] * 3)
         self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
         self.data_bits = (sum(self.fields), self.bits, self.bits)
         self.settings_bits = (bits(depth), bits(inputs), 3)
-        self.code = [None] * depth
+        self.trace = None  # the words that a run issues: (address, decoded word)
         self.cycle = 0
         self.reset()
 
@@ -83,18 +87,29 @@ class Model:
         self.fault = 0
         self.out = (1, *NO_WORD, 1, 0, 0, *NO_RETIREMENT)
 
-    def decode(self, word):
-        """The fields of a program word, and whether it is malformed."""
+    def decode(self, word, offsets=(0, 0, 0, 0), within=False):
+        """The fields of a program word that is moved by ``offsets``, and whether it is malformed; ``within``: a loop is
+        open."""
         fields = []
         for size in self.fields:
             fields.append(word & (1 << size) - 1)
             word >>= size
-        op, neg, flag, relu, dst, src, u, k = fields
+        op, neg, flag, relu, dst, src, u, k = fields[:8]
+        if not (self.memory and dst == 1):
+            dst = dst + offsets[0] & (1 << self.fields[4]) - 1
+        src = src + offsets[1] & (1 << self.fields[5]) - 1
+        u = u + offsets[2] & (1 << self.fields[6]) - 1
+        k = k + offsets[3] & (1 << self.fields[7]) - 1
+        if within and op == EMIT:
+            neg = 0
+            if self.argmax and src & 3 == 3:
+                src -= 2
         apply = op in (APPLY_X, APPLY_W, APPLY_S)
         sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.accumulator
         assigns = self.assign and apply and flag
+        loops = (0, neg ^ flag, neg | flag)[self.repeat]
         malformed = (
-            op == 0
+            (op == 0 and not loops)
             or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
             or (op == CHECK and not self.check)
             or (dst >= self.width and (apply or op == EMIT) and not sums)
@@ -120,23 +135,59 @@ class Model:
         size = self.settings_bits[address] if space == SETTINGS else self.data_bits[space]
         data &= (1 << size) - 1
         self.memories[space][address] = data
-        if space == PROGRAM:
-            self.code[address] = self.decode(data)
+        self.trace = None
+
+    def issued(self):
+        """The words that a run issues, as (address, decoded word)."""
+        if self.trace is None:
+            self.trace = self.walk(self.memories[PROGRAM], self.memories[SETTINGS][LAST_WORD])
+        return self.trace
+
+    def walk(self, program, last):
+        """The words that a run of ``program`` issues, whose last word has the address ``last``."""
+        loops = [None, None]  # the open loops: first word of the body, end, rounds
+        steps, offsets = [(0, 0, 0, 0), (0, 0, 0, 0)], (0, 0, 0, 0)
+        trace, pc = [], 0
+        while True:
+            word = program[pc]
+            trace.append((pc, self.decode(word, offsets, any(loops))))
+            op, neg, flag, _, dst, src, u, k, malformed = self.decode(word)
+            following = None
+            for level in (0, 1):
+                if loops[level] and loops[level][1] == pc % 64:
+                    following, end, rounds = loops[level]
+                    offsets = tuple(map(sum, zip(offsets, steps[level], strict=True)))
+                    state = (rounds << 1 | (rounds >> 10 ^ rounds >> 8) & 1) % 2048
+                    loops[level] = (following, end, state) if rounds >> 1 else None
+                    break
+            if following is None:
+                if pc == last:
+                    return trace
+                following = pc + 1
+                if self.repeat and op == 0 and not malformed and neg:
+                    steps[flag] = (dst, src, u, k) if self.repeat == 2 else (0, 0, u, k)
+                elif self.repeat and op == 0 and not malformed:
+                    payload = word >> self.payload_at
+                    level = payload >> 17 & 1 if self.repeat == 2 else 0
+                    loops[level] = (following, payload % 64, payload >> 6 & 2047)
+            pc = following
 
     def run(self, vector):
-        """The effect of each word of the program for ``vector``: op, dst, value, fault as they retire; then whether it
-        sends a word, with ``neg``, and the fault of the run so far."""
-        _, weights, start, settings = self.memories
+        """The effect of each word that is issued for ``vector``: pc, op, dst, value, fault as they retire; then whether
+        it sends a word, with ``neg``, and the fault of the run so far."""
+        _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         registers, total, met = list(start), 0, 0
         if self.memory:
             registers, total = [None] * self.width, None
             registers[1] = self.one
         compared = []
-        for op, neg, flag, relu, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
+        for pc, (op, neg, flag, relu, dst, src, u, k, malformed) in self.issued():
             value = fault = 0
             if malformed:
                 fault = met = 1
+            elif op == 0:
+                pass
             elif op <= APPLY_S:
                 if op == APPLY_X:
                     scalar = vector[u]
@@ -172,23 +223,23 @@ class Model:
                 compared.append((value ^ 1 << self.bits - 1) - (1 << self.bits - 1))
                 sent = compared.index(max(compared)) if src & 3 == 3 else None
             attends = self.attention and not self.memory and op in (ATTEND, BIAS)
-            yield op, self.width if attends else dst, value, fault, sent, neg, met
+            yield pc, op, self.width if attends else dst, value, fault, sent, neg, met
 
     def start(self, now):
         """Issue the first instruction of a batch in cycle ``now``."""
         vectors = self.waiting.popleft()[1]
         threads = self.threads
-        cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
+        cycles = len(self.issued()) * threads
         for thread, vector in enumerate(vectors):
             at = now + thread + self.delay
-            for pc, (op, dst, value, fault, sent, neg, met) in enumerate(self.run(vector)):
+            for pc, op, dst, value, fault, sent, neg, met in self.run(vector):
                 word = None if sent is None else (1, sent, int(neg and thread == len(vectors) - 1), met)
                 self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads
         self.ends.append(None)
         self.issue = now + cycles
         self.idle = now + cycles + self.delay
-        self.free.append(now + cycles + 2)
+        self.free.append(now + cycles + 2 + (self.repeat > 0))
 
     def may_start(self, now):
         """Whether a batch starts in cycle ``now``, if nothing was offered at ``load`` in the cycle before."""

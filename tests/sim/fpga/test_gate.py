@@ -1,10 +1,15 @@
 """The netlist does in every cycle what the model of the core says, in every ring; a wrong one is found out."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from skinny.hdl.core.core import Core
 from skinny.model.errors import CheckError, InputError
+from skinny.model.machine.assemble import fit_image
 from skinny.model.machine.isa import CoreConfig
+from skinny.model.program.forms import Linear
+from skinny.model.program.program import Columns, Mode, Output, Program
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim import build
 from skinny.sim.fpga.devices import DEVICES
@@ -42,6 +47,19 @@ def test_the_netlist_passes_the_bench_of_the_core(make_image, make_vectors, rng,
         job,
         ["matches_model", "load_waits_while_busy", "reset_drops_what_runs"],
     )
+
+
+def test_loops_run_in_the_netlist():
+    # Forms of four terms, a loop in a loop; registers in memory, which move, too.
+    weights = tuple(Fraction(n, 8) for n in range(-8, 8))
+    forms = tuple(Linear(tuple((4 * n + u, u) for u in range(4))) for n in range(4))
+    code = Columns.of(range(2, 6), [1] * 4, [1] * 4, range(4), [Mode.ASSIGN] * 4)
+    outputs = tuple(Output(f"y{n}", 2 + n, 4, False) for n in range(4))
+    program = Program(6, ("a", "b", "c", "d"), weights, forms, code, outputs)
+    image = fit_image(program, FixedPoint(8, 4), threads=6, roll=True, repeat=2)
+    assert image.rolled
+    assert image.config.deep
+    assert simulate_netlist(netlist_of("up5k", image.config), image) > 16 * image.steps * 6
 
 
 @pytest.fixture

@@ -1,0 +1,65 @@
+"""Losses have the derivatives that are said, and training lowers them, the same way each time."""
+
+import numpy as np
+import pytest
+from skinny.model.learn.network import Shape, initial
+from skinny.model.learn.training import Batches, loss_and_errors, outputs_of, train, with_one
+
+
+@pytest.mark.parametrize("task", ["classes", "sign", "numbers"])
+def test_errors_are_the_derivatives_of_the_loss(task):
+    rng = np.random.default_rng(3)
+    count = 1 if task == "sign" else 3
+    outputs = rng.normal(0, 1, (2, count, 5))
+    targets = rng.random((5, count))
+    if task == "classes":
+        targets /= targets.sum(axis=1, keepdims=True)
+    _, errors = loss_and_errors(task, outputs, targets)
+    for place in np.ndindex(outputs.shape):
+        sides = []
+        for move in (1e-5, -1e-5):
+            moved = outputs.copy()
+            moved[place] += move
+            sides.append(loss_and_errors(task, moved, targets)[0][place[0]])
+        # The loss is the mean over five rows.
+        assert errors[place] == pytest.approx(5 * (sides[0] - sides[1]) / 2e-5, abs=1e-8)
+
+
+def test_the_loss_of_classes_is_cross_entropy():
+    outputs = np.log(np.array([[0.5, 0.1], [0.25, 0.1], [0.25, 0.8]]))[None]
+    targets = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    losses, _ = loss_and_errors("classes", outputs, targets)
+    assert losses[0] == pytest.approx(-(np.log(0.5) + np.log(0.8)) / 2)
+
+
+def trained(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(0, 0.5, (300, 2)).astype(np.float32)
+    targets = (rows[:, :1] * rows[:, 1:] > 0).astype(np.float32)
+    models = initial(Shape("products", 2, 2, 1), 3, rng)
+    batches = Batches(rows, targets, np.zeros(2, np.float32))
+    train(models, "sign", batches, rng, 400, (3e-2, 1e-3))
+    return models, rows, targets
+
+
+def test_a_product_learns_what_no_form_can():
+    models, rows, targets = trained(0)
+    right = ((outputs_of(models, rows)[:, 0] > 0) == (targets[:, 0] > 0)).mean(axis=1)
+    assert right.max() > 0.95
+
+
+def test_training_is_reproducible_to_the_bit():
+    first, again, other = trained(1)[0], trained(1)[0], trained(2)[0]
+    assert first.forms.tobytes() == again.forms.tobytes()
+    assert first.forms.tobytes() != other.forms.tobytes()
+
+
+def test_noise_is_fresh_and_only_where_it_is_asked_for():
+    rows = np.ones((64, 2), np.float32)
+    batches = Batches(rows, rows, np.array([0.5, 0], np.float32))
+    rng = np.random.default_rng(0)
+    first, second = batches.draw(rng)[0], batches.draw(rng)[0]
+    assert (first[:, 1:] == 1).all()
+    assert not np.array_equal(first[:, 0], second[:, 0])
+    assert 0.3 < first[:, 0].std() < 0.7
+    assert with_one(rows).shape == (64, 3)
