@@ -91,8 +91,7 @@ class _Scaling:
         self.inputs: dict[str, int] = {}
         self.known: dict[int, tuple[Formula, int]] = {}
         self.origins: dict[int, tuple[int, int]] = {}
-        #: Held, so that no other node gets the id of a constant.
-        self.made: list[Formula] = []
+        self.made: dict[tuple[int, int], Formula] = {}
 
     def layer(self, values: Sequence[Formula], target: int) -> None:
         """Scale the values of a layer. Its sums, and those that a relu is taken of, get one exponent together."""
@@ -174,11 +173,12 @@ class _Scaling:
         return terms[0] if len(terms) == 1 else total(terms)
 
     def constant(self, node: Formula, power: int) -> Formula:
-        """The constant ``node`` times ``2^power``."""
-        out = constant(times(node.value, power))
-        self.origins[id(out)] = id(node), power
-        self.made.append(out)
-        return out
+        """The constant ``node`` times ``2^power``; one node, however often the weight is used."""
+        if (id(node), power) not in self.made:
+            out = constant(times(node.value, power))
+            self.origins[id(out)] = id(node), power
+            self.made[id(node), power] = out
+        return self.made[id(node), power]
 
 
 def _input_exponents(sizes: Mapping[str, float]) -> dict[str, int]:

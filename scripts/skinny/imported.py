@@ -121,6 +121,7 @@ def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
     if isinstance(rows, Mapping):
         rows = np.stack([np.asarray(rows[name], dtype=np.float64) for name in inputs], axis=1)
     values = np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows, dtype=np.float64)
+    values = values.reshape(len(values), -1) if values.ndim > 2 else values  # images
     if values.ndim != 2 or values.shape[1] != len(inputs) or not len(values):
         raise InputError(f"rows must have the shape (rows, {len(inputs)}), not {values.shape}")
     if not np.isfinite(values).all():
@@ -188,6 +189,8 @@ class ImportedProgram(Program):
         columns = np.array(list(results.values()), dtype=np.float64).T
         if self.classes:
             return np.array(self.classes)[columns[:, 0].astype(np.int64)]
+        if self.imported.probabilities == "sigmoid":
+            columns = 0.5 + 0.5 * np.tanh(columns / 2)
         return columns[:, 0] if columns.shape[1] == 1 else columns
 
     def report(
@@ -275,6 +278,8 @@ class ImportedProgram(Program):
         if hasattr(inputs, "columns"):  # a DataFrame, whose names are those of the model before they became plain
             inputs = inputs.to_numpy()
         values = np.asarray(inputs) if isinstance(inputs, list | tuple | np.ndarray) else None
+        if values is not None and values.ndim > 2:  # images
+            values = values.reshape(len(values), -1)
         if values is None or not values.ndim or values.shape[-1] != len(names):
             return inputs
         return values[..., [names.index(name) for name in self.inputs]]
