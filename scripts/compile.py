@@ -13,6 +13,7 @@ from skinny.model.files import read_text
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_definitions
+from skinny.model.frontends.find import MODEL_FILES
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.storage import ending, save
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from skinny.model.compiler.pipeline import Compilation, Precision
 
 __all__ = ["register"]
+
+#: Endings of files that would run code when they are read.
+PICKLES = (".joblib", ".pickle", ".pkl")
 
 DETAILS = f"""\
 FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
@@ -67,6 +71,13 @@ ring, errors (proven, of each output, in your units), approximations (their part
 (output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree, leaves,
 textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
 
+In place of FORMULA, FILE.onnx is a trained network (docs/models.md): with --ring fixed and --calibration FILE.csv, rows
+whose header names the inputs, or --box, it gets the narrowest format from 8 to 24 bits that decides all rows as floats
+do (numbers: to --error). Inputs that cannot matter and what was replaced is said on stderr. JSON keys: model, kind,
+classes, inputs and idle_inputs, outputs, argmax, length, words, cycles (emits included), width, linear, reversible,
+ring, tried (formats, with the rows that they decide otherwise), notes, file. Estimators of scikit-learn are compiled in
+Python: skinny.compile(estimator).
+
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
 more than {DEFAULTS.factors:,} factors (more memory allows more); always numbers of more than {MOST_DIGITS:,} digits.
@@ -88,6 +99,7 @@ example:
   $ skinny compile 'let h = relu(2*a - b); y0 = h + a; y1 = 3*h' --keep none --width 4 --argmax class
   $ skinny compile 'state s = 0; let n = 0.9*s + 0.1*x; next s = n; y = n' --keep linear
   $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
+  $ skinny compile network.onnx --ring fixed --calibration rows.csv -o network.npz
   $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
 
@@ -103,8 +115,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--keep",
         metavar="PROMISES",
-        default="linear,reversible",
-        help="linear,reversible (the default), linear, reversible or none",
+        help="linear,reversible (the default), linear, reversible or none (the default for models)",
     )
     parser.add_argument("--argmax", metavar="NAME", default="", help="send the number of the largest output alone")
     parser.add_argument(
@@ -121,6 +132,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--ring", metavar="fixed:BITS[.FRAC]", help="the format in which the program is to be precise")
     add_box_option(parser, "none; --ring needs one")
+    parser.add_argument("--calibration", metavar="FILE.csv", help="rows of a trained model, for --ring")
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -143,6 +155,13 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError(f"{args.output}: the folder does not exist")
     if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
+    if _is_model_file(args.formula):
+        from .compile_model import execute_model  # needs packages that formulas do not need
+
+        execute_model(args)
+        return
+    if args.calibration is not None:
+        raise InputError("--calibration is about trained models: a formula is compiled without it")
     text = _formula_text(args.formula)
     try:
         definitions = parse_definitions(text)
@@ -160,7 +179,7 @@ def execute(args: argparse.Namespace) -> None:
         start=_start(args.start, args.width or WIDTH),
         self_check=args.self_check,
         precision=_precision(args, definitions),
-        keep=args.keep,
+        keep="linear,reversible" if args.keep is None else args.keep,
         argmax=args.argmax,
     )
     if args.output is not None:
@@ -196,6 +215,16 @@ def _precision(args: argparse.Namespace, definitions: Definitions) -> Precision 
     names = box_names(definitions)
     box = dict(zip(names, parse_box(args.box, names), strict=True))
     return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
+
+
+def _is_model_file(given: str) -> bool:
+    """Whether ``given`` names a file of a model. Files that run code when they are read are refused."""
+    if given.endswith(PICKLES):
+        raise InputError(
+            f"{given}: a pickle runs code of whoever wrote it when it is read: load it in Python, if you trust it, and "
+            "call skinny.compile(estimator)"
+        )
+    return given.endswith(MODEL_FILES)
 
 
 def _formula_text(given: str) -> str:
