@@ -29,10 +29,12 @@ ALIKE = 5
 
 
 class Room(NamedTuple):
-    """What a word holds: constants below ``2^integer``, values that are multiplied below ``2^target``."""
+    """What a word holds: constants below ``2^integer``, values that are multiplied below ``2^target``; outputs are
+    divided by ``2^lift`` once more, where constants that were multiplied with each other need it."""
 
     integer: int
     target: int
+    lift: int = 0
 
 
 class Scaled(NamedTuple):
@@ -62,11 +64,11 @@ def scale_model(imported: Imported, ranges: Mapping[int, Range], margin: float, 
         if not all(id(value) in sent for value in layer.values):
             scaling.layer(layer.values, room.target)
     if imported.argmax:
-        scaling.layer(list(outputs.values()), room.integer)
+        scaling.layer(list(outputs.values()), room.integer - room.lift)
         scaling.align(list(outputs.values()))
     else:
         for value in outputs.values():
-            scaling.layer([value], room.integer)
+            scaling.layer([value], room.integer - room.lift)
     known = scaling.known
     for layer in imported.layers:
         scaling.below(layer.values)
@@ -89,8 +91,7 @@ class _Scaling:
         self.inputs: dict[str, int] = {}
         self.known: dict[int, tuple[Formula, int]] = {}
         self.origins: dict[int, tuple[int, int]] = {}
-        #: Held, so that no other node gets the id of a constant.
-        self.made: list[Formula] = []
+        self.made: dict[tuple[int, int], Formula] = {}
 
     def layer(self, values: Sequence[Formula], target: int) -> None:
         """Scale the values of a layer. Its sums, and those that a relu is taken of, get one exponent together."""
@@ -172,11 +173,12 @@ class _Scaling:
         return terms[0] if len(terms) == 1 else total(terms)
 
     def constant(self, node: Formula, power: int) -> Formula:
-        """The constant ``node`` times ``2^power``."""
-        out = constant(times(node.value, power))
-        self.origins[id(out)] = id(node), power
-        self.made.append(out)
-        return out
+        """The constant ``node`` times ``2^power``; one node, however often the weight is used."""
+        if (id(node), power) not in self.made:
+            out = constant(times(node.value, power))
+            self.origins[id(out)] = id(node), power
+            self.made[id(node), power] = out
+        return self.made[id(node), power]
 
 
 def _input_exponents(sizes: Mapping[str, float]) -> dict[str, int]:

@@ -59,24 +59,27 @@ def compile_model(
         if known is None:
             raise InputError(
                 f"{imported.title}: its activations become polynomials on the range that they are used on: give "
-                "calibration=rows, such as those it was fitted on, or box=(LO, HI)"
+                "calibration=rows, such as those it was fitted on, or box=(LO, HI) (--calibration FILE.csv, --box)"
             )
         activations = find_activations(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
         imported = smoothed(imported, activations)
     if ring is None:
-        read = [name for name in imported.inputs if name in imported.read]
+        idle = set(imported.idle)
+        read = [name for name in imported.inputs if name not in idle]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
         program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
-        return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises))
+        return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises, {}))
     if known is None:
         raise InputError(
             f"ring={ring!r} needs to know the inputs: give calibration=rows, such as those it was fitted on, or "
-            "box=(LO, HI)"
+            "box=(LO, HI) (--calibration FILE.csv, --box)"
         )
     bits, frac = _format(ring)
     chosen = choose_format(imported, width, promises, known, bits=bits, frac=frac, error=allowed)
     return ImportedProgram(
-        chosen.compilation.program, imported, Origin(source, chosen.slots, chosen.scaled, activations, promises)
+        chosen.compilation.program,
+        imported,
+        Origin(source, chosen.slots, chosen.scaled, activations, promises, chosen.tried),
     )
 
 
@@ -120,6 +123,7 @@ def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
     if isinstance(rows, Mapping):
         rows = np.stack([np.asarray(rows[name], dtype=np.float64) for name in inputs], axis=1)
     values = np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows, dtype=np.float64)
+    values = values.reshape(len(values), -1) if values.ndim > 2 else values  # images
     if values.ndim != 2 or values.shape[1] != len(inputs) or not len(values):
         raise InputError(f"rows must have the shape (rows, {len(inputs)}), not {values.shape}")
     if not np.isfinite(values).all():
@@ -129,13 +133,15 @@ def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
 
 class Origin(NamedTuple):
     """How a program came from its model, the ``source``: the constants that its weights are, the powers of two that
-    were folded into them, if there is a format, the polynomials of its activations, and the promises that it keeps."""
+    were folded into them, if there is a format, the polynomials of its activations, the promises that it keeps, and the
+    formats that were tried."""
 
     source: Imported
     slots: Slots | None
     scaled: Scaled | None
     activations: Activations
     keep: frozenset[str]
+    tried: Mapping[str, float]
 
 
 class ImportedProgram(Program):
@@ -165,6 +171,12 @@ class ImportedProgram(Program):
         return self.imported.classes
 
     @property
+    def tried(self) -> dict[str, float]:
+        """The formats that were tried, with the number of rows that they decide otherwise than floats; for numbers the
+        largest error, in parts of what is allowed."""
+        return dict(self.origin.tried)
+
+    @property
     def cycles(self) -> int:
         """Program words of a run, those that send the outputs included."""
         return self.model.words + self.model.emits
@@ -187,6 +199,8 @@ class ImportedProgram(Program):
         columns = np.array(list(results.values()), dtype=np.float64).T
         if self.classes:
             return np.array(self.classes)[columns[:, 0].astype(np.int64)]
+        if self.imported.probabilities == "sigmoid":
+            columns = 0.5 + 0.5 * np.tanh(columns / 2)
         return columns[:, 0] if columns.shape[1] == 1 else columns
 
     def report(
@@ -242,7 +256,7 @@ class ImportedProgram(Program):
         again = import_model(model)
         if again is None:
             raise InputError(f"set_weights takes a trained model, not {shown(model)}")
-        _, slots, scaled, activations, keep = self.origin
+        _, slots, scaled, activations, keep, _ = self.origin
         source = again
         if activations:
             again = smoothed(again, activations)
@@ -258,7 +272,7 @@ class ImportedProgram(Program):
                     "one: compile the model again"
                 )
         named = replace(imported, classes=again.classes, title=again.title)
-        return ImportedProgram(program, named, Origin(source, slots, scaled, activations, keep))
+        return ImportedProgram(program, named, Origin(source, slots, scaled, activations, keep, {}))
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)
@@ -274,6 +288,8 @@ class ImportedProgram(Program):
         if hasattr(inputs, "columns"):  # a DataFrame, whose names are those of the model before they became plain
             inputs = inputs.to_numpy()
         values = np.asarray(inputs) if isinstance(inputs, list | tuple | np.ndarray) else None
+        if values is not None and values.ndim > 2:  # images
+            values = values.reshape(len(values), -1)
         if values is None or not values.ndim or values.shape[-1] != len(names):
             return inputs
         return values[..., [names.index(name) for name in self.inputs]]

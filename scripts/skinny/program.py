@@ -84,6 +84,7 @@ Results = Number | list[Number] | dict[str, Number] | dict[str, list[Number]]
 StreamResults = list[Number] | list[list[Number]] | dict[str, list[Number]] | dict[str, list[list[Number]]]
 
 
+@needs_extra("onnx")
 def compile(
     formula: Any,
     *,
@@ -114,10 +115,11 @@ def compile(
     not read are left out of it. A formula keeps all promises, on three registers, unless it is asked otherwise.
     ``skinny compile --help`` explains the other options.
 
-    In place of a formula, an estimator of scikit-learn gives an :class:`ImportedProgram` (docs/models.md). It keeps no
-    promise and uses as many registers as it needs, unless it is asked otherwise.
+    In place of a formula, an estimator of scikit-learn, or a network in ONNX (the path of its ``.onnx`` file, or what
+    ``onnx.load`` gives), gives an :class:`ImportedProgram` (docs/models.md). It keeps no promise and uses as many
+    registers as it needs, unless it is asked otherwise.
     """
-    imported = None if isinstance(formula, str | Formula | Mapping) else import_model(formula)
+    imported = import_model(formula)
     if imported is not None:
         from .imported import compile_model
 

@@ -182,6 +182,11 @@ def _ended(
             end.where.refuse(f"it decides among {classes} values: leave it out")
         if function != "sigmoid" and _axis(end.where) != end.forms.size:
             end.where.refuse("it decides along an axis that is not the only one with several elements")
+        if function != "argmax":
+            does = (
+                "sends the values before it" if function == "sigmoid" and end.forms.size > 1 else "decides without it"
+            )
+            notes.append(f"{end.where}: left to the host, the chip {does}")
     outputs: dict[str, Formula] = {}
     count = 0
     for name, value in ends.items():

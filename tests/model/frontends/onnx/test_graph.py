@@ -108,6 +108,10 @@ def test_a_decision_at_the_end(network, ends, function, opset):
     assert (imported.kind, imported.argmax, imported.classes) == ("classifier", "class", (0, 1, 2))
     assert imported.probabilities == function
     assert [formula.value for formula in imported.outputs.values()] == ["x0", "x1", "x2"]
+    left = ends[0][0] != "ArgMax" and ends[-1][0] != "ArgMax"
+    assert [note.partition(": ")[2] for note in imported.notes] == [
+        "left to the host, the chip decides without it"
+    ] * left
 
 
 def test_a_sigmoid_at_the_end(network):
@@ -116,6 +120,8 @@ def test_a_sigmoid_at_the_end(network):
     assert (one.kind, one.argmax, one.classes, one.probabilities) == ("classifier", "class", (0, 1), "sigmoid")
     assert list(one.outputs) == ["y"]
     several = import_onnx(network(nodes, {"x": [1, 4]}, constants={"w": np.eye(4, dtype=np.float32)}))
+    assert one.notes == ("Sigmoid 'y': left to the host, the chip decides without it",)
+    assert several.notes == ("Sigmoid 'y': left to the host, the chip sends the values before it",)
     assert (several.kind, several.argmax, several.classes, several.probabilities) == ("regressor", "", (), "sigmoid")
     assert [formula.value for formula in several.outputs.values()] == ["x0", "x1", "x2", "x3"]
 
