@@ -17,7 +17,7 @@ from skinny.model.program.storage import load
 from skinny.model.program.units import Units
 from skinny.model.rings import Boolean
 from skinny.model.run.precision import Precision
-from skinny.streams import first_sample, watched_stream
+from skinny.streams import first_sample, tuned, watched_stream
 
 from .common import (
     add_command,
@@ -38,6 +38,7 @@ from .options import (
     add_strict_option,
     add_weight_option,
     expect_stream_options,
+    read_retunes,
     with_weights,
 )
 
@@ -96,8 +97,9 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{args.action} takes {'a' if args.program is None else 'no'} program")
     if args.inputs is not None and args.action != "run":
         raise InputError(f"{args.action} takes no --inputs")
-    if (args.stream or args.pad) and args.action != "run":
-        raise InputError(f"{args.action} takes no {'--stream' if args.stream else '--pad'}")
+    for option in ("stream", "retune", "pad"):
+        if getattr(args, option) and args.action != "run":
+            raise InputError(f"{args.action} takes no --{option}")
     if args.strict and args.action != "run":
         raise InputError(f"{args.action} takes no --strict")
     if args.force and args.action != "load":
@@ -178,14 +180,18 @@ def _run_streams(
     samples = read_streams(args.stream, units)
     streams, count, words = samples.elements.shape
     expect_room(config, streams)
+    pieces = tuned(program, read_retunes(args.retune), count)
     with watching("golden run") as watch:
-        precision = watched_stream(program, config.ring, samples, args.pad, watch)[1]
+        precision = watched_stream(pieces, config.ring, samples, args.pad, watch)[1]
     zeros = padding(program) if args.pad else 0
     # A batch is full: streams that nobody asked for get zeros.
     given = np.zeros((config.threads * config.inferences, zeros + count, words), dtype=samples.elements.dtype)
     given[:streams, zeros:] = samples.elements
     before = perf_counter()
-    found = host.run_stream([(image, interleaved(config, given))])
+    cuts = np.split(given, [zeros + first for first, _ in pieces[1:]], axis=1)
+    found = host.run_stream(
+        [(image.reassemble(tuned), interleaved(config, part)) for (_, tuned), part in zip(pieces, cuts, strict=True)]
+    )
     seconds = perf_counter() - before
     values = separated(config, found.words, len(given))[:streams]
     faulty = found.faults.any(axis=1).reshape(-1, config.threads).repeat(config.inferences, axis=1)[:, :streams]

@@ -187,7 +187,7 @@ class Image:
         return cycles.timetable(self, sizes, waits)
 
     def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
-        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
+        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes, waits.tunes)
 
     def named_weights(self) -> Iterator[Write]:
         """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
