@@ -140,6 +140,7 @@ def _described(status: Status) -> dict[str, Any]:
     device = status.info
     sizes = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
     names = (*sizes, "assign", "sums", "relu", "argmax", "registers", *["pipeline"] * device.config.deep)
+    kept = [name for name in ("state", "window", "repeat") if getattr(device.config, name)]
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,
@@ -147,7 +148,7 @@ def _described(status: Status) -> dict[str, Any]:
         "seal": status.seal,
         "fault": status.fault,
         "busy": status.busy,
-        "core": {name: getattr(device.config, name) for name in names},
+        "core": {name: getattr(device.config, name) for name in (*names, *kept)},
     }
 
 

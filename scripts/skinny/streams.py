@@ -57,8 +57,6 @@ def tuned(program: Program, retunes: Mapping[int, Mapping[str, Number]], count: 
         if not 1 <= number <= count:
             raise InputError(f"weights are set before a sample, 1 to {count}, not {number}")
         program = program.with_weights(**retunes[number])
-        if number == 1:
-            pieces.clear()
         pieces.append(Piece(number - 1, program))
     return pieces
 
