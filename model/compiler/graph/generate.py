@@ -131,9 +131,9 @@ def arrival(graph: Graph, registers: Registers) -> Listing:
     sender = _Sender(graph, registers)
     needs = _needs(graph)
     latest: list[int] = []
-    for value in graph.values:
-        read = [u for group in value.groups for (_, u, _), _ in group.form]
-        latest.append(max([*read, *(latest[operand] for group in value.groups for operand in operands(group))]))
+    for made in graph.values:
+        read = [u for group in made.groups for (_, u, _), _ in group.form]
+        latest.append(max([*read, *(latest[operand] for group in made.groups for operand in operands(group))]))
     for value in sorted(range(len(latest)), key=latest.__getitem__):
         sender.look()
         _ensure(value, registers, needs)
@@ -183,7 +183,7 @@ def packed(listing: Listing) -> Listing:
         )
         for instruction in listing.code
     ]
-    outputs = [(name, number(register), *rest) for name, register, *rest in listing.outputs]
+    outputs = [(name, number(register), at, restart) for name, register, at, restart in listing.outputs]
     return Listing(code, outputs, listing.cycles, max(listing.width - 1, 3))
 
 
