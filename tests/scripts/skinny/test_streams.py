@@ -198,16 +198,13 @@ def test_info_tells_states_and_window(work):
         ("trace s.skn --stream a.csv --stream b.csv", "a trace is of one stream"),
         ("trace d.skn --stream a.csv --row 1", "--row must be 2 to 9, not 1"),
         ("trace d.skn --stream short.csv", "the window is full with sample 2, but there are 1: --pad fills it"),
-        (
-            "explain s.skn --a x=1 --b x=2",
-            "needs a program that keeps nothing between runs, but this one has the state",
-        ),
-        ("faults s.skn", "reversible program, but"),
+        ("explain s.skn --a x=1 --b x=2", "an explanation needs a program that keeps nothing between runs"),
+        ("faults o.skn", "a campaign of upsets needs a program that keeps nothing between runs"),
+        ("picture trace d.skn --inputs x=1,z=2 -o a.png", "a picture needs a program that keeps nothing between runs"),
     ],
 )
 def test_what_does_not_fit_is_refused(work, words, message):
-    command, program, *rest = words.split()
-    code, _, err = work(command, program, *RING, *rest)
+    code, _, err = work(*words.split(), *RING)
     assert (code, message in err) == (2, True), err
 
 
