@@ -226,6 +226,18 @@ def test_python_gives_lists(work):
     assert len(front_door.load("o.skn").run_stream(5)) == 5
 
 
+def test_states_of_formulas_in_python(work):
+    s, x, before = front_door.variables("s x x[t-1]")
+    n = s + (x - s) / 4
+    program = front_door.compile({"y": n - before, "z": "2*s"}, states={"s": (Fraction(1, 2), n)})
+    assert program.title == "state s = 1/2; next s = s + 1/4*(x - s); y = s + 1/4*(x - s) - x[t-1]; z = 2*s"
+    same = front_door.compile("state s = 1/2; let n = s + (x - s)/4; next s = n; y = n - x[t-1]; z = 2*s")
+    samples = [[1], [5], [-2], [0]]
+    assert program.run_stream(samples) == same.run_stream(samples)
+    assert program.states == same.states
+    assert front_door.compile({"y": "x - x[t-1]"}).run_stream(samples) == [4, -7, 2]
+
+
 def test_python_simulates_and_traces(work):
     program = front_door.load("s.skn")
     samples = [[1], [2], [3]]
@@ -248,6 +260,12 @@ def test_python_simulates_and_traces(work):
         (lambda s, d: s.simulate_stream([[1]], "fixed:8.4", random=3), "not both"),
         (lambda s, d: front_door.load("plain.skn").run_stream([[1]]), "but this one keeps nothing"),
         (lambda s, d: front_door.load("plain.skn").trace([1], before=[[1]]), "before needs a program that keeps"),
+        (lambda s, d: front_door.compile("y = s", states={"s": (0, "s")}), "states are part of the text of a formula"),
+        (lambda s, d: front_door.compile({"y": "s"}, states=[1]), "states must be a dict of pairs"),
+        (lambda s, d: front_door.compile({"y": "s"}, states={"s": (1, "s", 2)}), "state 's': expected its first value"),
+        (lambda s, d: front_door.compile({"y": "s"}, states={"s t": (1, "s")}), "the name of a state must be a text"),
+        (lambda s, d: front_door.compile({"y": "state q = 0; next q = x; y = q"}), "are given as states="),
+        (lambda s, d: front_door.compile({"y": "s"}, states={"s": (0, "s")}, inputs="x"), "it goes without inputs"),
         (lambda s, d: front_door.load("o.skn").run_stream(0), "the number of samples must be at least 1, not 0"),
     ],
 )
