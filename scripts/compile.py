@@ -13,6 +13,7 @@ from skinny.model.files import read_text
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_definitions
+from skinny.model.frontends.find import MODEL_FILES
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.storage import ending, save
@@ -22,6 +23,7 @@ from skinny.model.run.precision import lost_weights
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
+from .compile_model import compile_model_file
 from .inputs import parse_number
 
 if TYPE_CHECKING:
@@ -58,6 +60,13 @@ the format is said on stderr; what that does to the results is part of the prove
 Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
 the box: their error, proven too, is part of --error, which they need.
 
+A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
+needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
+all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
+--error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes, inputs,
+idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible, ring, tried
+(formats, and what they missed, also with --explain), notes (what was dropped or replaced), file.
+
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window
 (words), depth, degree and leaves of the
@@ -88,23 +97,29 @@ example:
   $ skinny compile 'let h = relu(2*a - b); y0 = h + a; y1 = 3*h' --keep none --width 4 --argmax class
   $ skinny compile 'state s = 0; let n = 0.9*s + 0.1*x; next s = n; y = n' --keep linear
   $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
+  $ skinny compile net.onnx --ring fixed --calibration rows.csv -o net.skn
+  $ skinny run net.skn --inputs rows.csv
   $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "compile", execute, "compile a formula to a program and prove the result", DETAILS)
-    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE or -")
+    parser = add_command(
+        commands, "compile", execute, "compile a formula or a trained model to a program and prove the result", DETAILS
+    )
+    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE, - or a file of a model, NAME.onnx")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
     parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
     parser.add_argument(
-        "--width", metavar="W", type=int, help="registers, 3 to 1024 (default: 3, with states up to 16)"
+        "--width",
+        metavar="W",
+        type=int,
+        help="registers, 3 to 1024 (default: 3, with states up to 16, of models what they need)",
     )
     parser.add_argument(
         "--keep",
         metavar="PROMISES",
-        default="linear,reversible",
-        help="linear,reversible (the default), linear, reversible or none",
+        help="linear,reversible (the default of formulas), linear, reversible or none (of models)",
     )
     parser.add_argument("--argmax", metavar="NAME", default="", help="send the number of the largest output alone")
     parser.add_argument(
@@ -121,6 +136,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--ring", metavar="fixed:BITS[.FRAC]", help="the format in which the program is to be precise")
     add_box_option(parser, "none; --ring needs one")
+    parser.add_argument("--calibration", metavar="FILE.csv", help="inputs of a model, by which its format is chosen")
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -143,6 +159,11 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError(f"{args.output}: the folder does not exist")
     if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
+    if args.formula.endswith(MODEL_FILES):
+        compile_model_file(args)
+        return
+    if args.calibration is not None:
+        raise InputError("--calibration is about trained models: a formula is compiled without it")
     text = _formula_text(args.formula)
     try:
         definitions = parse_definitions(text)
@@ -160,7 +181,7 @@ def execute(args: argparse.Namespace) -> None:
         start=_start(args.start, args.width or WIDTH),
         self_check=args.self_check,
         precision=_precision(args, definitions),
-        keep=args.keep,
+        keep=args.keep or "linear,reversible",
         argmax=args.argmax,
     )
     if args.output is not None:

@@ -23,7 +23,7 @@ from skinny.model.rings import Array, Ring
 
 from .common import note
 
-__all__ = ["parse_number", "read_inputs", "read_pair", "read_start", "read_streams"]
+__all__ = ["parse_number", "read_columns", "read_inputs", "read_pair", "read_start", "read_streams"]
 
 #: ``1``, but not what else Python takes for a whole number: other scripts' digits, ``1_000``, any number of digits.
 WHOLE = re.compile("[0-9]{1,18}")
@@ -87,7 +87,7 @@ def read_inputs(given: str | None, units: Units, option: str = "--inputs") -> En
     else:
         path = "<stdin>" if given == "-" else given
         with watched(f"{path}: reading"):
-            columns = _csv_columns(given, names)
+            columns = read_columns(given, names)
 
     def place(name: str, row: int) -> str:
         return f"{option if path is None else f'{path}: row {row}'}, column {name!r}"
@@ -112,6 +112,22 @@ def read_streams(given: Sequence[str], units: Units) -> Encoded:
     return Encoded(np.stack([part.elements for part in parts]), np.stack([part.rounded for part in parts]))
 
 
+def read_columns(path: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """The columns ``names`` of a CSV file, or of ``-``, as floats."""
+    name = "<stdin>" if path == "-" else path
+    with watched(f"{name}: reading"):
+        columns = dict(zip(names, _csv_columns(path, names), strict=True))
+    out: dict[str, list[float]] = {}
+    for head, texts in columns.items():
+        out[head] = []
+        for row, text in enumerate(texts, 1):
+            try:
+                out[head].append(float(parse_number(text)))
+            except InputError as error:
+                raise InputError(f"{name}: row {row}, column {head!r}: {error}") from None
+    return out
+
+
 def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:
     found: dict[str, str] = {}
     known = set(names)
@@ -131,7 +147,8 @@ def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str
     return [[found[name]] for name in names]
 
 
-def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
+def read_columns(path: str, names: Sequence[str]) -> list[list[str]]:
+    """The texts of the columns ``names`` of a CSV file with a header."""
     # Blank lines at the end mean nothing; those before it are rows without values.
     text = read_text(path, INPUTS_BYTE).rstrip("\r\n")
     path = "<stdin>" if path == "-" else path

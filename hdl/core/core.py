@@ -130,7 +130,8 @@ class Core(Machine):
         if config.repeat:
             # Indices are moved in a stage of its own, after f2; all that follows is a cycle later.
             m.submodules.mover = mover = Mover(config)
-            word, word_tag, word_done = mover.word_o, Signal(tag_layout(config)), Signal()
+            word = mover.word_o
+            word_tag, word_done = Signal(tag_layout(config), name="word_tag"), Signal(name="word_done")
             m.d.sync += [word_tag.eq(f2_tag), word_done.eq(f2_done)]
             m.d.comb += [
                 sequencer.word.eq(store.word),
@@ -280,11 +281,12 @@ class Core(Machine):
             if config.guard:
                 m.d.comb += guard.kept.eq(store.kept)
         if config.window:
+            coming = f1_tag if config.repeat else sequencer.tag
             m.d.comb += [
                 inputs.size.eq(store.size),
                 inputs.renew.eq(renew),
-                inputs.coming_bank.eq(sequencer.tag.bank),
-                inputs.coming_thread.eq(sequencer.tag.thread),
+                inputs.coming_bank.eq(coming.bank),
+                inputs.coming_thread.eq(coming.thread),
             ]
             if config.guard:
                 m.d.comb += [guard.size.eq(store.size), guard.astray.eq(inputs.astray)]

@@ -1,8 +1,9 @@
 """Pruning: fewer weights, until a program fits a budget of cycles.
 
-What a program costs is what :mod:`.build` writes: each kept weight one cycle, a bias for each form, two cycles for each
-unit, and for each output one that applies its form and one that sends it. With argmax a constant that all outputs have
-means nothing, so that one bias is free; a single output is compared with zero in a cycle more.
+What a program costs is what :func:`~.sparse.build` writes: each kept weight one cycle, a bias for each form, two
+cycles for each unit (one for a relu), and for each output one that applies its form and one that sends it. With
+argmax a constant that all outputs have means nothing, so that one bias is free; a single output is compared with zero
+in a cycle more.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .network import FAMILIES, Array, Gradient, Models
 from .training import Adam, Batches, loss_and_errors, train
 
-__all__ = ["cycles", "drop_dead", "prune_path", "prune_to", "slopes"]
+__all__ = ["applies", "cycles", "drop_dead", "prune_path", "prune_to", "slopes"]
 
 #: Steps of the way from all weights to the least budget.
 STEPS = 30
@@ -26,7 +28,12 @@ REVIVED = 0.1
 RATE = 3e-3
 
 
-def cycles(models: Models, task: str) -> Array:
+def applies(family: str) -> int:
+    """The cycles that make a unit of its forms."""
+    return 1 if family == "relu" else 2
+
+
+def cycles(models: Models, task: str) -> NDArray[np.int64]:
     """The cycles of each model."""
     shape = models.shape
     per = FAMILIES[shape.family]
@@ -34,7 +41,7 @@ def cycles(models: Models, task: str) -> Array:
     alive = models.read.any(axis=1).sum(axis=1)
     reads = models.read.sum(axis=(1, 2)) if shape.shared else 0
     fixed = 3 * shape.outputs + {"classes": -1, "sign": 1, "numbers": 0}[task]
-    return np.asarray(weights + alive * (per + 2) + reads + fixed)
+    return np.asarray(weights + alive * (per + applies(shape.family)) + reads + fixed)
 
 
 def drop_dead(models: Models) -> None:
@@ -44,7 +51,7 @@ def drop_dead(models: Models) -> None:
     if not shape.units:
         return
     weights = models.kept[:, : shape.factors, :-1].any(axis=2).reshape(len(models), shape.units, per)
-    alive = weights.all(axis=2) & models.read.any(axis=1)
+    alive = np.logical_and(weights.all(axis=2), models.read.any(axis=1))
     models.read &= alive[:, None, :]
     models.kept[:, : shape.factors] &= np.repeat(alive, per, axis=1)[..., None]
     models.mask()
@@ -65,6 +72,7 @@ def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Ar
     shape = models.shape
     per = FAMILIES[shape.family]
     for n in range(len(models)):
+        group = slice(None) if len(rows) == 1 else slice(n, n + 1)
         forms = 0.5 * models.forms[n, :, :-1] ** 2 * fisher.forms[n, :, :-1]
         reads = 0.5 * models.reads[n] ** 2 * fisher.reads[n]
         one = models.part([n])
@@ -77,7 +85,7 @@ def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Ar
                 break
             threshold = np.partition(scores, min(excess, len(scores)) - 1)[min(excess, len(scores)) - 1]
             price = float(scores[scores <= threshold].mean())
-            unit = _cheapest_unit(one, task, rows, targets, float(losses[n]), per)
+            unit = _cheapest_unit(one, task, rows[group], targets[group], float(losses[n]), per)
             if unit is not None and unit[1] < price:
                 one.read[0, :, unit[0]] = False
             else:
@@ -103,7 +111,7 @@ def _cheapest_unit(
         without = outputs - one.reads[:, :, unit, None] * units[:, None, unit]
         gain = float(loss_and_errors(task, without, targets)[0][0]) - loss
         weights = int(one.kept[0, unit * per : (unit + 1) * per, :-1].sum())
-        saved = weights + per + 2 + (int(one.read[0, :, unit].sum()) if shape.shared else 0)
+        saved = weights + per + applies(shape.family) + (int(one.read[0, :, unit].sum()) if shape.shared else 0)
         if best is None or gain / saved < best[1]:
             best = unit, gain / saved
     return best
@@ -182,4 +190,6 @@ def prune_path(
 def _scored(batches: Batches, rng: np.random.Generator) -> tuple[Array, Array]:
     """Rows, with noise, from which scores are taken."""
     drawn = [batches.draw(rng) for _ in range(max(1, SCORED // 256))]
-    return np.concatenate([rows for rows, _ in drawn]), np.concatenate([targets for _, targets in drawn])
+    return np.concatenate([rows for rows, _ in drawn], axis=1), np.concatenate(
+        [targets for _, targets in drawn], axis=1
+    )
