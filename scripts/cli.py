@@ -16,7 +16,7 @@ from importlib.metadata import version
 from skinny.extras import DISTRIBUTION, missing_extra
 from skinny.model.errors import CheckError, InputError
 
-from . import board, bound, compile, explain, faults, fpga, host, info, picture, run, sim, trace, verilog
+from . import board, bound, compile, explain, faults, fpga, host, info, learn, picture, run, sim, trace, verilog
 from .bench import command as bench
 from .common import Parser
 
@@ -72,7 +72,23 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"skinny {version(DISTRIBUTION)}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
-    commanded = (compile, run, trace, explain, bound, info, sim, faults, verilog, fpga, board, host, picture, bench)
+    commanded = (
+        compile,
+        learn,
+        run,
+        trace,
+        explain,
+        bound,
+        info,
+        sim,
+        faults,
+        verilog,
+        fpga,
+        board,
+        host,
+        picture,
+        bench,
+    )
     for command in commanded:
         command.register(commands)
     return parser

@@ -23,15 +23,13 @@ from skinny.model.run.precision import lost_weights
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
+from .compile_model import compile_model_file
 from .inputs import parse_number
 
 if TYPE_CHECKING:
     from skinny.model.compiler.pipeline import Compilation, Precision
 
 __all__ = ["register"]
-
-#: Endings of files that would run code when they are read.
-PICKLES = (".joblib", ".pickle", ".pkl")
 
 DETAILS = f"""\
 FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
@@ -62,6 +60,13 @@ the format is said on stderr; what that does to the results is part of the prove
 Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
 the box: their error, proven too, is part of --error, which they need.
 
+A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
+needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
+all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
+--error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes, inputs,
+idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible, ring, notes
+(what was dropped or replaced), file.
+
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window
 (words), depth, degree and leaves of the
@@ -70,13 +75,6 @@ seconds, levels (dependent levels of the program), passes (length and words afte
 ring, errors (proven, of each output, in your units), approximations (their part that comes from functions), candidates
 (output, pass, words, frac, error, proven, chosen), precision (zero_weights, changed_weights). degree, leaves,
 textbook_length and bound are null from 2^200 on; bound_log2 is always exact.
-
-In place of FORMULA, FILE.onnx is a trained network (docs/models.md): with --ring fixed and --calibration FILE.csv, rows
-whose header names the inputs, or --box, it gets the narrowest format from 8 to 24 bits that decides all rows as floats
-do (numbers: to --error). Inputs that cannot matter and what was replaced is said on stderr. JSON keys: model, kind,
-classes, inputs and idle_inputs, outputs, argmax, length, words, cycles (emits included), width, linear, reversible,
-ring, tried (formats, with the rows that they decide otherwise), notes, file. Estimators of scikit-learn are compiled in
-Python: skinny.compile(estimator).
 
 Limits: --limit states them. What is known to need more is refused at once, by default programs of more than
 {DEFAULTS.length:,} instructions, formulas of more than {DEFAULTS.memory // FORMULA_BYTE:,} characters and products of
@@ -99,23 +97,29 @@ example:
   $ skinny compile 'let h = relu(2*a - b); y0 = h + a; y1 = 3*h' --keep none --width 4 --argmax class
   $ skinny compile 'state s = 0; let n = 0.9*s + 0.1*x; next s = n; y = n' --keep linear
   $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
-  $ skinny compile network.onnx --ring fixed --calibration rows.csv -o network.npz
+  $ skinny compile net.onnx --ring fixed --calibration rows.csv -o net.skn
+  $ skinny run net.skn --inputs rows.csv
   $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "compile", execute, "compile a formula to a program and prove the result", DETAILS)
-    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE or -")
+    parser = add_command(
+        commands, "compile", execute, "compile a formula or a trained model to a program and prove the result", DETAILS
+    )
+    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE, - or a file of a model, NAME.onnx")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
     parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
     parser.add_argument(
-        "--width", metavar="W", type=int, help="registers, 3 to 1024 (default: 3, with states up to 16)"
+        "--width",
+        metavar="W",
+        type=int,
+        help="registers, 3 to 1024 (default: 3, with states up to 16, of models what they need)",
     )
     parser.add_argument(
         "--keep",
         metavar="PROMISES",
-        help="linear,reversible (the default), linear, reversible or none (the default for models)",
+        help="linear,reversible (the default of formulas), linear, reversible or none (of models)",
     )
     parser.add_argument("--argmax", metavar="NAME", default="", help="send the number of the largest output alone")
     parser.add_argument(
@@ -132,7 +136,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--ring", metavar="fixed:BITS[.FRAC]", help="the format in which the program is to be precise")
     add_box_option(parser, "none; --ring needs one")
-    parser.add_argument("--calibration", metavar="FILE.csv", help="rows of a trained model, for --ring")
+    parser.add_argument("--calibration", metavar="FILE.csv", help="inputs of a model, by which its format is chosen")
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -155,10 +159,8 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError(f"{args.output}: the folder does not exist")
     if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
-    if _is_model_file(args.formula):
-        from .compile_model import execute_model  # needs packages that formulas do not need
-
-        execute_model(args)
+    if args.formula.endswith(MODEL_FILES):
+        compile_model_file(args)
         return
     if args.calibration is not None:
         raise InputError("--calibration is about trained models: a formula is compiled without it")
@@ -179,7 +181,7 @@ def execute(args: argparse.Namespace) -> None:
         start=_start(args.start, args.width or WIDTH),
         self_check=args.self_check,
         precision=_precision(args, definitions),
-        keep="linear,reversible" if args.keep is None else args.keep,
+        keep=args.keep or "linear,reversible",
         argmax=args.argmax,
     )
     if args.output is not None:
@@ -215,16 +217,6 @@ def _precision(args: argparse.Namespace, definitions: Definitions) -> Precision 
     names = box_names(definitions)
     box = dict(zip(names, parse_box(args.box, names), strict=True))
     return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
-
-
-def _is_model_file(given: str) -> bool:
-    """Whether ``given`` names a file of a model. Files that run code when they are read are refused."""
-    if given.endswith(PICKLES):
-        raise InputError(
-            f"{given}: a pickle runs code of whoever wrote it when it is read: load it in Python, if you trust it, and "
-            "call skinny.compile(estimator)"
-        )
-    return given.endswith(MODEL_FILES)
 
 
 def _formula_text(given: str) -> str:

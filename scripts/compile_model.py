@@ -1,97 +1,99 @@
-"""``skinny compile FILE.onnx``: a file of a trained model to a program."""
+"""``skinny compile`` of a file that holds a trained model."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from skinny.imported import ImportedProgram, compile_model
 from skinny.model.errors import InputError
 from skinny.model.frontends.find import import_model
-from skinny.model.frontends.imported import Imported
 from skinny.model.program.storage import save
 from skinny.model.program.text import dumps
+from skinny.model.rings import parse_ring
+from skinny.model.run.precision import lost_weights
 
 from .boxes import parse_box
-from .common import note, print_json, print_table
+from .common import note, print_json, tell
 from .inputs import parse_number, read_columns
 
-__all__ = ["execute_model"]
+if TYPE_CHECKING:
+    from skinny.imported import ImportedProgram
+
+__all__ = ["compile_model_file"]
+
+#: Options that are about formulas, with the values that they have when they are not given.
+FORMULAS_ONLY = {
+    "contract": "clean",
+    "attention": True,
+    "without": [],
+    "start": None,
+    "self_check": False,
+    "scale": "none",
+    "argmax": "",
+    "explain": False,
+}
 
 
-def execute_model(args: argparse.Namespace) -> None:
-    """Compile the model of the file ``args.formula``; what was dropped or replaced is said on stderr."""
-    for option, given in (
-        ("--contract", args.contract != "clean"),
-        ("--no-attention", not args.attention),
-        ("--without", bool(args.without)),
-        ("--start", args.start is not None),
-        ("--scale", args.scale != "none"),
-        ("--self-check", args.self_check),
-        ("--argmax", bool(args.argmax)),
-    ):
-        if given:
-            raise InputError(f"{option} is about formulas: a trained model is compiled without it")
+def compile_model_file(args: argparse.Namespace) -> None:
+    """Compile the model in the file ``args.formula``, by the options of ``skinny compile``."""
+    # Loaded here, because formulas need none of it.
+    from skinny.imported import compile_model
+
+    for option, default in FORMULAS_ONLY.items():
+        if getattr(args, option) != default:
+            name = f"--{'no-' * (option == 'attention')}{option.replace('_', '-')}"
+            raise InputError(f"{name} is about formulas: a trained model is compiled without it")
+    if args.ring is not None and args.calibration is None and not args.box:
+        raise InputError("--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI")
     imported = import_model(args.formula)
-    assert imported is not None, "the ending was looked at"
+    assert imported is not None
+    if not args.json:
+        note(f"{args.formula}: compiling {len(imported.inputs):,} inputs, {len(imported.layers):,} layers")
+    names = imported.inputs
     program = compile_model(
         imported,
         width=args.width,
         keep=args.keep,
         ring=args.ring,
-        calibration=None if args.calibration is None else _rows(args.calibration, imported),
-        box=dict(zip(imported.inputs, parse_box(args.box, imported.inputs), strict=True)) if args.box else None,
+        calibration=None if args.calibration is None else read_columns(args.calibration, names),
+        box=dict(zip(names, parse_box(args.box, names), strict=True)) if args.box else None,
         error=None if args.error is None else parse_number(args.error),
     )
-    for line in program.notes:
-        note(f"{args.formula}: {line}")
     if args.output is not None:
         save(program.model, args.output)
     if args.json:
         print_json(_answer(args, program))
-    elif args.explain:
-        print_table(("format", "missed" if imported.argmax else "error"), sorted(program.tried.items()))
-        print(_summary(program))
-    elif args.output is None:
+        return
+    for line in program.notes:
+        note(f"{args.formula}: {line}")
+    if args.output is None:
         sys.stdout.write(dumps(program.model))
     else:
-        note(f"{args.output}: {_summary(program)}")
-
-
-def _rows(path: str, imported: Imported) -> dict[str, Any]:
-    """The rows of a CSV file, whose header names the inputs of the model."""
-    columns = read_columns(path, imported.inputs)
-    return {
-        name: np.array([float(parse_number(text)) for text in column])
-        for name, column in zip(imported.inputs, columns, strict=True)
-    }
-
-
-def _summary(program: ImportedProgram) -> str:
-    ring = f", {program.model.ring}" if program.model.ring else ""
-    return f"{program.imported.title}: {program.cycles:,} cycles on {program.width} registers{ring}"
+        form = f", {program.model.ring}" if program.model.ring else ""
+        note(f"{args.output}: {program.cycles:,} cycles on {program.width} registers{form}")
+    if program.model.ring:
+        tell(lost_weights(program.model, parse_ring(program.model.ring)), strict=False)
 
 
 def _answer(args: argparse.Namespace, program: ImportedProgram) -> dict[str, Any]:
-    imported, model = program.imported, program.model
+    model, imported = program.model, program.imported
     return {
         "model": imported.title,
         "kind": imported.kind,
-        "classes": [str(label) for label in imported.classes],
-        "inputs": program.inputs,
-        "idle_inputs": imported.idle,
-        "outputs": program.outputs,
+        "classes": list(imported.classes),
+        "inputs": list(imported.inputs),
+        "idle": list(imported.idle),
+        "outputs": list(imported.outputs),
         "argmax": model.argmax or None,
-        "length": len(program),
+        "length": len(model),
         "words": model.words,
         "cycles": program.cycles,
-        "width": program.width,
+        "width": model.width,
+        "weights": len(model.weights),
         "linear": model.linear,
         "reversible": model.reversible,
         "ring": model.ring or None,
-        "tried": program.tried,
-        "notes": program.notes,
+        "notes": list(program.notes),
         "file": args.output,
     }

@@ -112,6 +112,22 @@ def read_streams(given: Sequence[str], units: Units) -> Encoded:
     return Encoded(np.stack([part.elements for part in parts]), np.stack([part.rounded for part in parts]))
 
 
+def read_columns(path: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """The columns ``names`` of a CSV file, or of ``-``, as floats."""
+    name = "<stdin>" if path == "-" else path
+    with watched(f"{name}: reading"):
+        columns = dict(zip(names, _csv_columns(path, names), strict=True))
+    out: dict[str, list[float]] = {}
+    for head, texts in columns.items():
+        out[head] = []
+        for row, text in enumerate(texts, 1):
+            try:
+                out[head].append(float(parse_number(text)))
+            except InputError as error:
+                raise InputError(f"{name}: row {row}, column {head!r}: {error}") from None
+    return out
+
+
 def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:
     found: dict[str, str] = {}
     known = set(names)

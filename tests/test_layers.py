@@ -83,8 +83,8 @@ ROOMS = {
         "amaranth numpy",
     ),
     "sim/proof": Room(f"{MODEL} {HDL} sim sim/fpga", "amaranth numpy"),
-    FRONT_DOOR: Room(f"{MODEL} {APART} {HDL} {SIM}", "matplotlib numpy"),
-    "scripts": Room(f"{MODEL} {APART} {HDL} {SIM} {FRONT_DOOR}", "matplotlib numpy rich"),
+    FRONT_DOOR: Room(f"{MODEL} {APART} {HDL} {SIM}", "matplotlib numpy sklearn"),
+    "scripts": Room(f"{MODEL} {APART} {HDL} {SIM} {FRONT_DOOR}", "matplotlib numpy rich sklearn"),
 }
 
 #: Modules that have no test at their path yet. The list only gets shorter: a new module comes with its test.

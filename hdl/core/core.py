@@ -280,11 +280,12 @@ class Core(Machine):
             if config.guard:
                 m.d.comb += guard.kept.eq(store.kept)
         if config.window:
+            coming = f1_tag if config.repeat else sequencer.tag
             m.d.comb += [
                 inputs.size.eq(store.size),
                 inputs.renew.eq(renew),
-                inputs.coming_bank.eq(sequencer.tag.bank),
-                inputs.coming_thread.eq(sequencer.tag.thread),
+                inputs.coming_bank.eq(coming.bank),
+                inputs.coming_thread.eq(coming.thread),
             ]
             if config.guard:
                 m.d.comb += [guard.size.eq(store.size), guard.astray.eq(inputs.astray)]

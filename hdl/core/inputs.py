@@ -38,10 +38,11 @@ class Banks:
         m.d.sync += self.taken.eq(self.taken + buffer.begin)
 
     def use(self, m, complete):
-        """A batch is ``complete``. Returns whether a bank is in use in the next cycle."""
-        one = complete | (self.one & (self.both | ~self.release))
-        m.d.sync += [self.one.eq(one), self.both.eq(~self.release & (self.both | (self.one & complete)))]
-        return one
+        """A batch is ``complete``."""
+        m.d.sync += [
+            self.one.eq(complete | (self.one & (self.both | ~self.release))),
+            self.both.eq(~self.release & (self.both | (self.one & complete))),
+        ]
 
     def count(self, m, counting, thread):
         """The last vector of a batch is that of ``thread`` when it was ``counting`` for the last time."""

@@ -14,7 +14,7 @@ __all__ = ["Sequencer", "tag_layout"]
 def tag_layout(config: CoreConfig) -> data.StructLayout:
     """The tag that accompanies an instruction through the pipeline. ``live``: the instruction belongs to a batch;
     ``valid``: its thread also has a vector; ``first``: it begins a run; ``final``: its thread is the last of
-    these; ``fresh``, only in a core with state: it begins the first run of its stream."""
+    these; ``goes_on``, only in a core with state: not the first run of its stream."""
     return data.StructLayout(
         {
             "live": 1,
@@ -24,7 +24,7 @@ def tag_layout(config: CoreConfig) -> data.StructLayout:
             "bank": 1,
             "thread": index_bits(config.threads),
             "pc": index_bits(config.depth),
-            **({"fresh": 1} if config.state else {}),
+            **({"goes_on": 1} if config.state else {}),
         }
     )
 
@@ -128,19 +128,19 @@ class Sequencer(wiring.Component):
         ]
 
         m.d.sync += [
-            live.eq(self.start | (live & ~self.done if self.config.state else ~over)),
+            live.eq(self.start | (live & ~over if self.config.state else ~over)),
             valid.eq(self.start | (~over & (turn | (valid & ~final)))),
         ]
         if self.config.state:
             # Streams that go on keep their turns while nothing runs.
-            fresh, begins = Signal(init=1), Signal(reset_less=True)
-            m.d.comb += [over.eq(Mux(live, self.done, fresh | turn)), tag.fresh.eq(begins & first & live)]
+            goes_on, went_on = Signal(), Signal(reset_less=True)
+            m.d.comb += [over.eq(Mux(live, self.done, ~goes_on | turn)), tag.goes_on.eq(went_on)]
             m.d.sync += [
-                fresh.eq(self.renew | (fresh & ~self.start)),
-                thread.eq(Mux(turn | (~live & fresh), 0, thread + 1)),
+                goes_on.eq(~self.renew & (goes_on | self.start)),
+                thread.eq(Mux(turn | ~(live | goes_on), 0, thread + 1)),
             ]
             with m.If(over):
-                m.d.sync += begins.eq(fresh)
+                m.d.sync += went_on.eq(goes_on)
         else:
             m.d.sync += thread.eq(Mux(live & ~turn, thread + 1, 0))
         with m.If(over):

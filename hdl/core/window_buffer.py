@@ -1,6 +1,6 @@
 """The input buffer of a core with a window: each thread reads the last words that came in for it."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import index_bits
 
@@ -11,17 +11,18 @@ __all__ = ["WindowBuffer"]
 
 
 def place_of(newest, u):
-    """The place of input ``u`` of a window whose newest word is at ``newest``."""
-    return newest + u
+    """The place of the input with the field ``u`` in a window whose newest word is at ``newest``: the field is the
+    complement of the number, so that the sum goes back by the number, with a carry in and half of a ring more."""
+    return (Cat(Const(1, 1), newest) + Cat(Const(1, 1), u, Const(1, 1)))[1:]
 
 
 class WindowBuffer(InputBuffer):
     """An input buffer whose two banks are one ring of words for each thread (:class:`~.windows.Windows`).
 
     A vector adds words to the ring, and ``u`` counts from the newest one of the vector that runs. A batch of which no
-    vector finds its window full is dropped. Otherwise as :class:`~.inputs.InputBuffer`, but after a batch that ends
-    early ``i`` is not ready for a cycle for each thread that got no vector, and when streams begin anew it is not until
-    all batches that came in before are released.
+    vector finds its window full is dropped. Otherwise as :class:`~.inputs.InputBuffer`, but ``full`` rises a cycle
+    later, after a batch ``i`` is not ready for a cycle for each thread that got no vector, at least for one, and when
+    streams begin anew it is not until all batches that came in before are released.
 
     Members
     -------
@@ -42,7 +43,7 @@ class WindowBuffer(InputBuffer):
             "coming_bank": In(1),
             "coming_thread": In(index_bits(config.threads)),
             "astray": Out(1),
-            "pointers": Out(members["pointers"].shape + config.window_bits + 1),
+            "pointers": Out(members["pointers"].shape + config.window_bits + 2 + self._vector_bits),
         }
 
     def elaborate(self, platform):
@@ -50,43 +51,50 @@ class WindowBuffer(InputBuffer):
         config = self.config
         m.submodules.windows = windows = Windows(config)
         thread = Signal(self._vector_bits)
-        # Minus one less the words of the vector that were accepted.
-        left = Signal(len(self.u), init=-1)
+        u = Signal.like(self.u)
         accept, vector_end, batch_end = Signal(), Signal(), Signal()
+        # The same a cycle later, when it is known whether the window is full; the thread of the vector that ended.
+        vector_ended, batch_ended = Signal(), Signal()
+        ended = Signal.like(thread)
         # A thread without a vector passes by; some vector of the batch that comes in found its window full.
         passing, some = Signal(), Signal()
         at_last = thread == config.threads - 1
-        complete = Signal()
+        found, complete = Signal(), Signal()
         banks = Banks(m, self)
+        banks.use(m, complete)
         m.d.comb += [
-            self.i.ready.eq(~(banks.both | passing | windows.waits)),
+            self.i.ready.eq(~(banks.both | passing | batch_ended | windows.waits)),
             accept.eq(self.i.valid & self.i.ready),
-            vector_end.eq(accept & (left == ~self.last_input)),
+            vector_end.eq(accept & (u == self.last_input)),
             batch_end.eq(vector_end & (self.i.p.last | at_last)),
-            complete.eq(batch_end & (some | windows.full)),
-            self.pointers.eq(Cat(~left, thread, banks.filled, banks.taken, windows.front)),
+            found.eq(vector_ended & windows.full),
+            complete.eq(batch_ended & (some | windows.full)),
+            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken, windows.front, vector_ended, ended)),
             windows.accept.eq(accept),
             windows.vector_end.eq(vector_end),
-            windows.batch_end.eq(batch_end),
-            windows.left.eq(left),
+            windows.batch_ended.eq(batch_ended),
+            windows.u.eq(u),
             windows.passing.eq(passing),
             windows.size.eq(self.size),
             windows.renew.eq(self.renew),
-            windows.used.eq(banks.use(m, complete)),
+            windows.used.eq(banks.one),
         ]
         m.d.sync += [
+            vector_ended.eq(vector_end),
+            batch_ended.eq(batch_end),
+            ended.eq(thread),
             passing.eq((passing | batch_end) & ~at_last),
-            some.eq((some | (vector_end & windows.full)) & ~batch_end),
+            some.eq((some | found) & ~batch_ended),
         ]
         with m.If(vector_end):
-            m.d.sync += left.eq(-1)
+            m.d.sync += u.eq(0)
         with m.Elif(accept):
-            m.d.sync += left.eq(left - 1)
+            m.d.sync += u.eq(u + 1)
         with m.If(vector_end | passing):
             m.d.sync += thread.eq(Mux(at_last, 0, thread + 1))
         with m.If(complete):
             m.d.sync += banks.filled.eq(banks.filled + 1)
-        banks.count(m, vector_end & windows.full, thread)
+        banks.count(m, found, ended)
         if self.memory:
             # Where the newest word of each vector is.
             bits = config.window_bits + config.guard
@@ -96,9 +104,9 @@ class WindowBuffer(InputBuffer):
                 newest.addr.eq(Cat(self.coming_thread, self.coming_bank)),
                 newest.fetch.eq(1),
                 newest.take.eq(1),
-                newest.write.eq(vector_end),
-                newest.write_addr.eq(Cat(thread, banks.filled[0])),
-                newest.write_data.eq(Cat(windows.place, windows.place.xor())),
+                newest.write.eq(vector_ended),
+                newest.write_addr.eq(Cat(ended, banks.filled[0])),
+                newest.write_data.eq(Cat(windows.newest, windows.newest.xor())),
             ]
             if config.guard:
                 m.d.comb += self.astray.eq(newest.data.xor())

@@ -55,7 +55,7 @@ __all__ = [
 WIDEST_BLOCKS = 16
 #: Blocks are not tried when a graph of values takes more cycles than this, or when blocks on three registers promise to
 #: take so many times its cycles: more registers never save that much, but take long to plan for.
-MOST_FOR_BLOCKS, HOPELESS = 500, 3
+MOST_FOR_BLOCKS, HOPELESS = 500, 2.25
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,10 @@ def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: G
         return False
     narrow = replace(goal, width=3, start=goal.start[:3])
     table, polynomials = normalise(outputs, written, attention=goal.attention)
-    total = 0
+    if all(sum(exponent for _, exponent in monomial) <= 1 for p in polynomials.values() for monomial in p):
+        # Of forms of inputs a graph is never longer.
+        return False
+    total = 0.0
     for polynomial in polynomials.values():
         total += min(candidate.cost for candidate in candidates(polynomial, table, narrow))
         if total > HOPELESS * cycles:

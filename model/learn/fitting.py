@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -228,7 +229,7 @@ def _score(job: Job, scaling: _Scaled, models: Models, rows: Array, targets: Arr
     """What is chosen by, and what is told, of each model on ``rows`` that are scaled already."""
     outputs = outputs_of(models, rows).astype(np.float64)
     wanted = _wanted(job, scaling, targets)
-    losses, _ = loss_and_errors(job.task, outputs, wanted)
+    losses, _ = loss_and_errors(job.task, outputs, wanted[None])
     if job.task == "numbers":
         spread = ((wanted - wanted.mean(axis=0)) ** 2).sum()
         told = 1 - 2 * losses * len(rows) / max(float(spread), 1e-12)
@@ -247,12 +248,15 @@ def _train_path(
     reached: Callable[[int, Models], None],
     watch: Callable[[], None],
 ) -> None:
-    """Train and prune ``restarts`` models; ``reached`` gets them, refitted, at each budget."""
+    """Train and prune ``restarts`` models of each part; ``reached`` gets them, refitted, at each budget."""
     shape = Shape(setting.family, setting.units, batches.rows.shape[1], job.outputs)
-    models = initial(shape, restarts, rng)
+    parts = batches.parts or (np.arange(len(batches.rows)),)
+    models = initial(shape, restarts * len(parts), rng)
     models.kept[:, :, :-1] &= np.ptp(batches.rows, axis=0) > 0
-    if job.task == "numbers":
-        models.forms[:, shape.factors :] = _ridge(batches.rows, batches.targets)
+    if job.task == "numbers" or len(job.rows) < MANY:
+        # Slopes may be far from zero, where descent would begin.
+        ridges = np.stack([_ridge(batches.rows[part], batches.targets[part]) for part in parts])
+        models.forms[:, shape.factors :] = np.repeat(ridges, restarts, axis=0)
     models.mask()
     train(models, job.task, batches, rng, _steps(TRAINED, job), RATES, watch=watch)
 
@@ -265,8 +269,8 @@ def _train_path(
 
 
 def _ridge(rows: Array, targets: Array) -> Array:
-    """The affine forms of ridge regression: slopes may be far from zero, where descent would begin."""
-    ones = with_one(rows.astype(np.float64))
+    """The affine forms of ridge regression."""
+    ones = with_one(rows.astype(np.float64))[0]
     squares = ones.T @ ones + 1e-3 * len(rows) * np.diag(np.append(ones[:, :-1].var(axis=0), 0) + 1e-9)
     return np.asarray(np.linalg.solve(squares, ones.T @ targets).T)
 
@@ -314,48 +318,47 @@ def _choose_once(job: Job, watch: Callable[[str, float], None]) -> list[Point]:
 
 
 def _choose_by_folds(job: Job, watch: Callable[[str, float], None]) -> list[Point]:
+    """All parts of cross-validation, and all rows, train side by side as groups of one batch."""
     rng = np.random.default_rng(job.seed)
     scaling = _scaling(job)
-    scores: dict[tuple[int, Setting], list[tuple[float, float, int]]] = {}
     folds = _parts(job, rng, FOLDS)
-    total = len(folds) * len(job.settings) + len(job.settings)
-    for number, held in enumerate(folds):
-        inside = np.setdiff1d(np.arange(len(job.rows)), held)
-        source = _Source(job, scaling, job.rows[inside], job.targets[inside], rng)
-        for place, setting in enumerate(job.settings):
+    everything = np.arange(len(job.rows))
+    watch("the teacher", 0.0)
+    groups = [*(np.setdiff1d(everything, held) for held in folds), everything]
+    sources = [_Source(job, scaling, job.rows[inside], job.targets[inside], rng) for inside in groups]
+    restarts = max(1, job.restarts // 2)
+    scores: dict[tuple[int, Setting], tuple[float, float]] = {}
+    finals: dict[tuple[int, Setting], Models] = {}
+    for place, setting in enumerate(job.settings):
 
-            def reached(budget: int, models: Models, setting: Setting = setting, held: Array = held) -> None:
-                by, told = _score(job, scaling, models, scaling.rows(job.rows[held]), job.targets[held])
-                entry = float(by.mean()), float(told.mean()), len(held)
-                scores.setdefault((budget, setting), []).append(entry)
+        def reached(budget: int, models: Models, setting: Setting = setting) -> None:
+            by = told = 0.0
+            for number, held in enumerate(folds):
+                those = models.part(np.arange(number * restarts, (number + 1) * restarts))
+                found = _score(job, scaling, those, scaling.rows(job.rows[held]), job.targets[held])
+                by += len(held) * float(found[0].mean())
+                told += len(held) * float(found[1].mean())
+            scores[budget, setting] = by / len(everything), told / len(everything)
+            finals[budget, setting] = models.part(np.arange(len(folds) * restarts, len(models)))
 
-            done = (number * len(job.settings) + place) / total
-            ticks = _Ticks(watch, f"{setting}, part {number + 1} of {len(folds)}", done, 1 / total, job)
-            _train_path(job, setting, source.batches(setting), rng, max(1, job.restarts // 2), reached, ticks)
+        ticks = _Ticks(watch, str(setting), place / len(job.settings), 1 / len(job.settings), job)
+        together = _together([source.batches(setting) for source in sources], restarts)
+        _train_path(job, setting, together, rng, restarts, reached, ticks)
+    out = []
+    for budget in sorted(set(job.budgets), reverse=True):
+        _, setting = max(((scores[budget, each][0], each) for each in job.settings), key=lambda pair: pair[0])
+        models, batches = finals[budget, setting], sources[-1].batches(setting)
+        losses, _ = loss_and_errors(job.task, outputs_of(models, batches.rows), batches.targets[None])
+        out.append(_point(job, scaling, budget, scores[budget, setting][1], setting, models, int(losses.argmin())))
+    return out
 
-    def mean(key: tuple[int, Setting], which: int) -> float:
-        return sum(entry[which] * entry[2] for entry in scores[key]) / sum(entry[2] for entry in scores[key])
 
-    chosen = {
-        budget: max((s for s in job.settings if (budget, s) in scores), key=lambda s: mean((budget, s), 0))
-        for budget in set(job.budgets)
-    }
-    whole = _Source(job, scaling, job.rows, job.targets, rng)
-    points = {}
-    used = [setting for setting in job.settings if setting in chosen.values()]
-    for place, setting in enumerate(used):
-
-        def final(budget: int, models: Models, setting: Setting = setting) -> None:
-            if chosen[budget] == setting:
-                batches = whole.batches(setting)
-                losses, _ = loss_and_errors(job.task, outputs_of(models, batches.rows), batches.targets)
-                told = mean((budget, setting), 1)
-                points[budget] = _point(job, scaling, budget, told, setting, models, int(losses.argmin()))
-
-        done = (total - len(job.settings) + place) / total
-        ticks = _Ticks(watch, f"{setting}, all rows", done, 1 / total, job)
-        _train_path(job, setting, whole.batches(setting), rng, job.restarts, final, ticks)
-    return [points[budget] for budget in sorted(points, reverse=True)]
+def _together(batches: list[Batches], models: int) -> Batches:
+    """One source of batches, whose parts are the ``batches``."""
+    ends = np.cumsum([0, *(len(each.rows) for each in batches)])
+    parts = tuple(np.arange(first, end) for first, end in pairwise(ends.tolist()))
+    rows, targets = (np.concatenate([each[which] for each in batches]) for which in (0, 1))
+    return Batches(rows, targets, batches[0].noise, parts, models)
 
 
 class _Ticks:

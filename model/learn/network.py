@@ -5,8 +5,8 @@ and outputs that are affine in inputs and units, ``y = W·x + V·h``. Units are 
 *separate* are squares that belong to one output and are added or taken away, which three registers can hold.
 
 ``forms`` holds the affine forms of all units and then those of all outputs, one row each, the bias last. Rows of data
-come with a one at their end. A form of :data:`Array` shape ``(models, forms, inputs + 1)`` lets all models share one
-product of matrices. ``kept`` and ``read`` are the masks of forms and of ``V``; what they leave out is zero.
+come with a one at their end, with the axes group, row, input: there is one group for all models, or one for each.
+``kept`` and ``read`` are the masks of forms and of ``V``; what they leave out is zero.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ class Models:
     def values(self, rows: Array) -> tuple[Array, Array, Array]:
         """The forms of units, the units and the outputs, with the axes model, number, row."""
         shape = self.shape
-        flat = self.forms.reshape(-1, shape.inputs + 1) @ rows.T
-        all_forms = flat.reshape(len(self), shape.factors + shape.outputs, len(rows))
+        all_forms = self.forms @ rows.swapaxes(1, 2)
         factors, outputs = all_forms[:, : shape.factors], all_forms[:, shape.factors :]
         if not shape.units:
             return factors, factors, outputs
@@ -84,18 +83,16 @@ class Models:
     def backwards(self, rows: Array, factors: Array, units: Array, errors: Array) -> Gradient:
         """The mean gradient of a loss whose derivative by each output of each row is ``errors``."""
         forms, _ = self._errors(factors, errors)
-        count = len(rows)
-        flat = forms.reshape(-1, count) @ rows
+        count = rows.shape[1]
         reads = errors @ units.swapaxes(1, 2)
-        return Gradient(flat.reshape(self.forms.shape) * self.kept / count, reads * self.read / count)
+        return Gradient(forms @ rows * self.kept / count, reads * self.read / count)
 
     def squares(self, rows: Array, factors: Array, units: Array, errors: Array) -> Gradient:
         """The mean of the squared gradient of each row, for all weights whether they are kept or not."""
         forms, _ = self._errors(factors, errors)
-        count = len(rows)
-        flat = (forms * forms).reshape(-1, count) @ (rows * rows)
+        count = rows.shape[1]
         reads = (errors * errors) @ (units * units).swapaxes(1, 2)
-        return Gradient(flat.reshape(self.forms.shape) / count, reads / count)
+        return Gradient((forms * forms) @ (rows * rows) / count, reads / count)
 
     def _errors(self, factors: Array, errors: Array) -> tuple[Array, Array]:
         """The derivatives by all forms, and those by units."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .network import FAMILIES, Array, Gradient, Models
 from .training import Adam, Batches, loss_and_errors, train
@@ -26,7 +27,7 @@ REVIVED = 0.1
 RATE = 3e-3
 
 
-def cycles(models: Models, task: str) -> Array:
+def cycles(models: Models, task: str) -> NDArray[np.int64]:
     """The cycles of each model."""
     shape = models.shape
     per = FAMILIES[shape.family]
@@ -44,7 +45,7 @@ def drop_dead(models: Models) -> None:
     if not shape.units:
         return
     weights = models.kept[:, : shape.factors, :-1].any(axis=2).reshape(len(models), shape.units, per)
-    alive = weights.all(axis=2) & models.read.any(axis=1)
+    alive = np.logical_and(weights.all(axis=2), models.read.any(axis=1))
     models.read &= alive[:, None, :]
     models.kept[:, : shape.factors] &= np.repeat(alive, per, axis=1)[..., None]
     models.mask()
@@ -65,6 +66,7 @@ def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Ar
     shape = models.shape
     per = FAMILIES[shape.family]
     for n in range(len(models)):
+        group = slice(None) if len(rows) == 1 else slice(n, n + 1)
         forms = 0.5 * models.forms[n, :, :-1] ** 2 * fisher.forms[n, :, :-1]
         reads = 0.5 * models.reads[n] ** 2 * fisher.reads[n]
         one = models.part([n])
@@ -77,7 +79,7 @@ def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Ar
                 break
             threshold = np.partition(scores, min(excess, len(scores)) - 1)[min(excess, len(scores)) - 1]
             price = float(scores[scores <= threshold].mean())
-            unit = _cheapest_unit(one, task, rows, targets, float(losses[n]), per)
+            unit = _cheapest_unit(one, task, rows[group], targets[group], float(losses[n]), per)
             if unit is not None and unit[1] < price:
                 one.read[0, :, unit[0]] = False
             else:
@@ -182,4 +184,6 @@ def prune_path(
 def _scored(batches: Batches, rng: np.random.Generator) -> tuple[Array, Array]:
     """Rows, with noise, from which scores are taken."""
     drawn = [batches.draw(rng) for _ in range(max(1, SCORED // 256))]
-    return np.concatenate([rows for rows, _ in drawn]), np.concatenate([targets for _, targets in drawn])
+    return np.concatenate([rows for rows, _ in drawn], axis=1), np.concatenate(
+        [targets for _, targets in drawn], axis=1
+    )

@@ -23,32 +23,43 @@ BLOCK = 4096
 
 
 def with_one(rows: Array) -> Array:
-    """``rows`` with a one at the end of each."""
-    return np.concatenate([rows, np.ones((len(rows), 1), rows.dtype)], axis=1)
+    """A group of ``rows`` with a one at the end of each."""
+    return np.concatenate([rows, np.ones((len(rows), 1), rows.dtype)], axis=1)[None]
 
 
 class Batches(NamedTuple):
-    """Rows without their one, targets of shape ``(rows, outputs)``, and the noise on each input of a batch."""
+    """Rows without their one, targets of shape ``(rows, outputs)``, and the noise on each input of a batch.
+
+    With ``parts``, the numbers of rows, each part is the group of ``models`` models of its own; without, all models see
+    all rows.
+    """
 
     rows: Array
     targets: Array
     noise: Array
+    parts: tuple[Array, ...] = ()
+    models: int = 1
 
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """A batch with a one at the end of each row, and its targets."""
-        chosen = rng.integers(0, len(self.rows), min(BATCH, max(32, len(self.rows))))
+        parts = self.parts or (np.arange(len(self.rows)),)
+        count = min(BATCH, max(32, max(map(len, parts))))
+        chosen = np.stack([part[rng.integers(0, len(part), count)] for part in parts])
         inputs = self.rows.shape[1]
-        rows = np.empty((len(chosen), inputs + 1), self.rows.dtype)
-        rows[:, -1] = 1
-        rows[:, :-1] = self.rows[chosen]
-        rows[:, :-1] += rng.standard_normal((len(chosen), inputs), dtype=np.float32) * self.noise
-        return rows, self.targets[chosen]
+        rows = np.empty((*chosen.shape, inputs + 1), self.rows.dtype)
+        rows[..., -1] = 1
+        rows[..., :-1] = self.rows[chosen]
+        rows[..., :-1] += rng.standard_normal((*chosen.shape, inputs), dtype=np.float32) * self.noise
+        targets = self.targets[chosen]
+        if self.models > 1:
+            rows, targets = np.repeat(rows, self.models, axis=0), np.repeat(targets, self.models, axis=0)
+        return rows, targets
 
 
 def loss_and_errors(task: str, outputs: Array, targets: Array) -> tuple[Array, Array]:
-    """The mean loss of each model, and the derivative of the loss of a row by its outputs; ``targets`` has the shape
-    ``(rows, outputs)``, ``outputs`` the axes model, output, row."""
-    wanted = targets.T[None]
+    """The mean loss of each model, and the derivative of the loss of a row by its outputs; ``targets`` has the axes
+    group, row, output, ``outputs`` the axes model, output, row."""
+    wanted = targets.swapaxes(1, 2)
     if task == "numbers":
         errors = outputs - wanted
         return (errors * errors).mean(axis=2).sum(axis=1) / 2, errors

@@ -415,11 +415,11 @@ class _Writer:
         return elements
 
     def place(self, u: int) -> int:
-        """Where input ``u`` is read. In a core with a window it is the newest word that has number zero, so the words
-        of a vector are numbered from its end."""
-        if self.program.window or not self.config.window:
-            return u
-        return len(self.program.inputs) - 1 - u
+        """The field of input ``u``. In a core with a window it is the newest word that has number zero, so the words of
+        a vector are numbered from its end."""
+        if self.config.window and not self.program.window:
+            u = len(self.program.inputs) - 1 - u
+        return self.config.input_field(u)
 
     def add(self, number: int, op: Op, **fields: Any) -> None:
         self.words.append(self.config.encode(op, **fields))
@@ -520,7 +520,7 @@ def disassemble(words: Any, config: CoreConfig) -> list[str]:
 
 
 def _text(f: dict[str, int], config: CoreConfig) -> str:
-    op = f["op"]
+    op, u = f["op"], config.input_field(f["u"])
     if op == Op.EMIT:
         sending = Sending(f["src"] & 3) if config.argmax else Sending.SEND
         what = "0" if sending == Sending.ZERO else f"R{f['dst']}"
@@ -532,10 +532,10 @@ def _text(f: dict[str, int], config: CoreConfig) -> str:
     fresh = f["flag"] and (target == "S" or config.assign)
     if op in APPLIES:
         held = "S" if config.assign or not f["flag"] else "0"
-        scalar = {Op.APPLY_X: f"x[{f['u']}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: held}[Op(op)]
+        scalar = {Op.APPLY_X: f"x[{u}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: held}[Op(op)]
         product = f"{scalar}*R{f['src']}"
     else:
-        product = f"w[{f['k']}]" + (f"*x[{f['u']}]" if op == Op.ATTEND else "")
+        product = f"w[{f['k']}]" + (f"*x[{u}]" if op == Op.ATTEND else "")
     if not fresh:
         return f"{target} {'-' if f['neg'] else '+'}= {product}"
     product = f"{'-' * f['neg']}{product}"

@@ -79,6 +79,12 @@ def buffer_delay(config: CoreConfig) -> int:
     return BUFFER_DELAY + bool(config.repeat)
 
 
+def accept_to_start(config: CoreConfig) -> int:
+    """From the cycle in which the last input word of a batch is accepted to its first issue: whether a window is full
+    is known a cycle later."""
+    return ACCEPT_TO_START + config.window
+
+
 def fifo_delay(config: CoreConfig) -> int:
     """From retirement to a valid word at ``o``: argmax holds words for a cycle."""
     return FIFO_DELAY + bool(config.argmax)
@@ -87,14 +93,14 @@ def fifo_delay(config: CoreConfig) -> int:
 def overhead(config: CoreConfig) -> int:
     """The constant of ``l·T + constant``: cycles from the acceptance of the last input word of a batch to the last
     result at ``o``, when the core was empty and the program ends with its last output."""
-    return ACCEPT_TO_START - 1 + retire_delay(config) + fifo_delay(config)
+    return accept_to_start(config) - 1 + retire_delay(config) + fifo_delay(config)
 
 
 def start_cycle(image: Image, accepted: int, before: int | None = None, taken: int | None = None) -> int:
     """The cycle of a batch's first issue. ``accepted``: its last input word was accepted; ``before``: the first issue
     of the batch before; ``taken``: the last result of the batch ``image.batches`` before was taken. (A batch that waits
     for the port ``load`` starts later: :class:`Loading`.)"""
-    start = accepted + ACCEPT_TO_START
+    start = accepted + accept_to_start(image.config)
     if before is not None:
         start = max(start, before + image.steps * image.config.threads)
     if taken is not None:
@@ -133,6 +139,7 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     # Memory past the vector or the weights holds nothing that a program may use; it reads as zero.
     x = np.broadcast_to(zero, (config.inputs, count)).copy()
     x[: image.reads] = packed_words(config, vectors.T)
+    x = x[:: -1 if config.window else 1]
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
     w[: len(image.weights)] = packed_words(config, image.weights[:, None])
     start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])
@@ -395,8 +402,8 @@ class Ports:
             offered += self.gaps[len(self.accepted)] if self.gaps is not None else 0
             self.accepted.append(max(offered, free))
         if config.window:
-            # Threads without a vector pass by, a cycle each.
-            self.rested = self.accepted[-1] + 1 + config.threads - size
+            # Threads without a vector pass by, a cycle each; after every batch there is one.
+            self.rested = self.accepted[-1] + 1 + max(1, config.threads - size)
             self.first = self.accepted[begin]
             size = self.filling.arrive(size)
         self.runs.append(size)
@@ -408,12 +415,16 @@ class Ports:
         it may come in."""
         gap = self.gaps[len(self.accepted)] if self.gaps is not None else 0
         first = max(free, gap + (self.accepted[-1] + 1 if self.accepted else self.begin))
-        self.loading.advance(first - 1, self.idle[-1] if self.idle else self.begin)
-        loaded = zip(self.loading.loaded, self.renews, strict=False)
-        if any(renews and self.first <= cycle < first for cycle, renews in loaded):
-            self.filling.empty()
-            free = max(free, self._released(-1))
-        return free
+        quiet = max(self._released(-1), self.accepted[-1] + 2 if self.accepted else self.begin)
+        while True:
+            self.loading.advance(first - 1, self.idle[-1] if self.idle else self.begin)
+            loaded = zip(self.loading.loaded, self.renews, strict=False)
+            renewed = [cycle for cycle, renews in loaded if renews and self.first <= cycle < first]
+            if renewed:
+                self.filling.empty()
+            if not renewed or first > max(quiet, renewed[-1] + 1):
+                return first
+            first = max(quiet, renewed[-1] + 1) + 1
 
     def _released(self, batch: int) -> int:
         """The first cycle in which the input buffer takes words in place of a batch that started, counted from the

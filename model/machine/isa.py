@@ -218,6 +218,11 @@ class CoreConfig:
             (self.repeat, self.threads < LEAST_REPEAT_THREADS, f"repeat needs {LEAST_REPEAT_THREADS} threads or more"),
             (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
             (self.state, self.deep, "state needs registers in flip-flops"),
+            (
+                self.window,
+                self.inputs != memory_size(self.inputs),
+                f"a window needs a number of inputs that is a power of two from 2 on, not {self.inputs}",
+            ),
             (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
             (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
         ):
@@ -303,6 +308,11 @@ class CoreConfig:
             **indices,
             **({"rest": rest} if rest > 0 else {}),
         }
+
+    def input_field(self, number: int) -> int:
+        """What the field ``u`` holds for input ``number``, and the other way round. In a core with a window it is the
+        complement, so that adding it to the place of the newest word goes back."""
+        return self.inputs - 1 - number if self.window else number
 
     @property
     def moving(self) -> tuple[str, ...]:

@@ -52,61 +52,54 @@ def find_stretches(row: Row, fixed: tuple[bool, ...]) -> Iterator[Stretch]:
     repeat with a part of their period are left out. Cost: linear in the length of the row."""
     found: dict[int, tuple[Column, Column]] = {}
     for period in range(1, MOST_BODY + 1):
-        starts, ends, steps = _runs(row, period, fixed)
-        kept = ends - starts > LOOP_WORDS
-        for shorter in range(1, period // 2 + 1):
-            if period % shorter == 0 and shorter in found and len(found[shorter][0]):
-                begin, end = found[shorter]
+        runs = _runs(row, period, fixed)
+        if runs is None:
+            continue
+        starts, ends, steps = runs
+        kept = np.ones(len(starts), dtype=bool)
+        for shorter, (begin, end) in found.items():
+            if period % shorter == 0:
                 at = np.searchsorted(begin, starts, side="right") - 1
-                kept &= (at < 0) | (end[at] + shorter < ends + period)
+                kept &= (at < 0) | (end[at] < ends)
         found[period] = starts, ends
-        columns = (starts[kept].tolist(), (ends[kept] + period).tolist(), steps[kept].tolist())
-        for start, end, step in zip(*columns, strict=True):
-            yield from _placed(start, end, period, tuple(step))
+        for start, stop, step in zip(starts[kept].tolist(), ends[kept].tolist(), steps[kept].tolist(), strict=True):
+            yield from _placed(start, stop, period, tuple(step))
 
 
-def _runs(row: Row, period: int, fixed: tuple[bool, ...]) -> tuple[Column, Column, Column]:
-    """Where words are like those ``period`` later: the first and the last such word and one, and the steps of the
-    fields between them. Runs overlap in words that mean nothing in the fields that move in another way."""
-    empty = np.zeros(0, dtype=np.int64)
-    nothing = empty, empty, np.zeros((0, len(row.fields)), dtype=np.int64)
-    count = len(row.shape) - period
-    if count <= 0:
-        return nothing
-    equal = row.shape[period:] == row.shape[:-period]
-    where = np.flatnonzero(equal)
-    deltas = [
-        (field[period:][where] - field[:-period][where]) & mask
-        for field, mask in zip(row.fields, row.masks, strict=True)
-    ]
-    uses = [used[:-period][where] for used in row.used]
-    good = np.ones(len(where), dtype=bool)
-    for delta, use, still in zip(deltas, uses, fixed, strict=True):
-        if still:
-            good &= ~use | (delta == 0)
-    if not good.all():
-        deltas, uses = [delta[good] for delta in deltas], [use[good] for use in uses]
-        where = where[good]
-    if len(where) <= LOOP_WORDS:
-        return nothing
+def _runs(row: Row, period: int, fixed: tuple[bool, ...]) -> tuple[Column, Column, Column] | None:
+    """Where words repeat after ``period``: the beginnings and the ends of such runs, in order, and the steps of the
+    fields. Runs overlap in words that mean nothing in the fields that move in another way."""
+    where = _in_runs(row.shape[period:] == row.shape[:-period])
+    deltas = [(field[where + period] - field[where]) & mask for field, mask in zip(row.fields, row.masks, strict=True)]
+    uses = [used[where] for used in row.used]
+    if any(fixed):
+        good = np.ones(len(where), dtype=bool)
+        for delta, use, still in zip(deltas, uses, fixed, strict=True):
+            if still:
+                good &= ~use | (delta == 0)
+        deltas, uses, where = [delta[good] for delta in deltas], [use[good] for use in uses], where[good]
+    if not len(where):
+        return None
     # A run begins where the words before differ, or where a field moves in another way than it did.
-    block = np.cumsum(np.append(True, np.diff(where) != 1))
-    begins = np.append(True, np.diff(block) != 0)
-    earliest = where.copy()
-    earliest[~begins] = -1
+    breaks = np.append(True, np.diff(where) != 1)
+    block = np.cumsum(breaks, dtype=np.int32)
+    begins = breaks.copy()
+    earliest = np.where(breaks, where, -1)
     used_at = [np.flatnonzero(use) for use in uses]
     for delta, at in zip(deltas, used_at, strict=True):
-        changed = (np.diff(delta[at]) != 0) & (np.diff(block[at]) == 0)
-        cut = at[1:][changed]
-        begins[cut] = True
-        earliest[cut] = np.maximum(earliest[cut], where[at[:-1][changed]] + 1)
+        moved, blocks = delta[at], block[at]
+        cut = np.flatnonzero((moved[1:] != moved[:-1]) & (blocks[1:] == blocks[:-1]))
+        begins[at[cut + 1]] = True
+        earliest[at[cut + 1]] = np.maximum(earliest[at[cut + 1]], where[at[cut]] + 1)
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(where)) - 1
-    ends = where[last] + 1
-    starts = np.where(np.append(True, np.diff(block[first]) != 0), where[first], earliest[first])
     # A cut in one field may lie within words that another field was cut before.
-    before = np.append(0, where[first][:-1])
-    starts = np.where(np.append(True, np.diff(block[first]) != 0), starts, np.maximum(starts, before))
+    starts = np.where(breaks[first], where[first], np.maximum(earliest[first], np.append(0, where[first][:-1])))
+    ends = where[last] + 1
+    kept = ends - starts > LOOP_WORDS
+    first, last, starts, ends = first[kept], last[kept], starts[kept], ends[kept]
+    if not len(first):
+        return None
     steps = np.zeros((len(first), len(deltas)), dtype=np.int64)
     for column, (delta, at) in enumerate(zip(deltas, used_at, strict=True)):
         if not len(at):
@@ -117,7 +110,18 @@ def _runs(row: Row, period: int, fixed: tuple[bool, ...]) -> tuple[Column, Colum
         ahead = (later < len(at)) & (at[following] <= last)
         behind = ~ahead & (later > 0) & (where[at[preceding]] >= starts)
         steps[:, column] = np.where(ahead, delta[at[following]], np.where(behind, delta[at[preceding]], 0))
-    return starts, ends, steps
+    return starts, ends + period, steps
+
+
+def _in_runs(equal: NDArray[np.bool_]) -> Column:
+    """Where more than :data:`LOOP_WORDS` in a row are true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]])))
+    begins, ends = edges[::2], edges[1::2]
+    kept = ends - begins > LOOP_WORDS
+    lengths = (ends - begins)[kept]
+    if not len(lengths):
+        return np.zeros(0, dtype=np.int64)
+    return np.arange(lengths.sum()) + np.repeat(begins[kept] - (np.cumsum(lengths) - lengths), lengths)
 
 
 def _placed(start: int, end: int, period: int, steps: tuple[int, ...]) -> Iterator[Stretch]:

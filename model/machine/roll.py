@@ -6,6 +6,7 @@ the words that make the loops and for fields that mean nothing. Cost: linear in 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -287,39 +288,25 @@ class _Writer:
     steps are."""
 
     config: CoreConfig
-    row: Row
-    columns: dict[str, list[int]]
-    used: list[list[bool]]
-    out: list[int] = field(default_factory=list)
+    masks: tuple[int, ...]
+    #: A stored word each: the word that makes a loop, the flat word or -1, that in the last round, and the offset.
+    control: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
     flat: list[int] = field(default_factory=list)
-    offset: list[int] = field(default_factory=lambda: [0] * len(FIELDS))
+    offsets: list[tuple[int, ...]] = field(default_factory=list)
+    offset: tuple[int, ...] = (0,) * len(FIELDS)
     held: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
-    #: The places of the items that are being written, the outermost first.
-    path: list[int] = field(default_factory=list)
 
-    def add(self, word: int, flat: int) -> None:
-        self.out.append(word)
-        self.flat.append(flat)
+    def add(self, word: int, number: int, last: int) -> None:
+        self.control.append(word)
+        self.numbers.append(number)
+        self.flat.append(last)
+        self.offsets.append(self.offset)
 
     def step(self, level: int, steps: tuple[int, ...]) -> None:
         if self.held.get(level) != steps:
-            self.add(step_word(self.config, level, dict(zip(FIELDS, steps, strict=True))), -1)
+            self.add(step_word(self.config, level, dict(zip(FIELDS, steps, strict=True))), -1, -1)
             self.held[level] = steps
-
-    def word(self, number: int, last: int) -> None:
-        """Flat word ``number``, which is word ``last`` in the last round of all loops that it is in."""
-        fields = {name: column[number] for name, column in self.columns.items()}
-        op = fields.pop("op")
-        if op == Op.EMIT:
-            fields["neg"] = self.columns["neg"][last]
-            if self.config.argmax and self.columns["src"][last] & 3 == Sending.DECIDE:
-                fields["src"] |= 2
-        for at, (name, used) in enumerate(zip(FIELDS, self.used, strict=True)):
-            if used[number]:
-                fields[name] = (fields[name] - self.offset[at]) & self.row.masks[at]
-        if self.config.deep and self.used[0][number] and fields["dst"] == ONE:
-            raise _CollisionError(self.path)
-        self.add(self.config.encode(op, **fields), last)
 
     def loop(self, loop: _Loop, level: int, shift: int) -> None:
         """A loop whose words are ``shift`` flat words later in the last round of the loop around it."""
@@ -330,51 +317,84 @@ class _Writer:
         elif inner:
             self.held[0] = None
         drift = [sum(item.steps[at] * (item.rounds - 1) for item in loops) for at in range(len(FIELDS))]
-        own = zip(loop.steps, drift, self.row.masks, strict=True)
+        own = zip(loop.steps, drift, self.masks, strict=True)
         self.step(level, tuple((step - less) & mask for step, less, mask in own))
-        begin = len(self.out)
-        self.add(0, -1)
+        begin = len(self.control)
+        self.add(0, -1, -1)
         self.items(loop.items, shift + (loop.rounds - 1) * loop.length)
-        if len(self.out) - begin - 1 > MOST_BODY:
-            raise _LongBodyError(self.path)
-        self.out[begin] = repeat_word(self.config, level, len(self.out) - 1, loop.rounds)
-        self.offset = [old + (loop.rounds - 1) * step for old, step in zip(self.offset, loop.steps, strict=True)]
+        if len(self.control) - begin - 1 > MOST_BODY:
+            raise _LongBodyError(loop.first)
+        self.control[begin] = repeat_word(self.config, level, len(self.control) - 1, loop.rounds)
+        self.offset = tuple(old + (loop.rounds - 1) * step for old, step in zip(self.offset, loop.steps, strict=True))
 
     def items(self, items: Items, shift: int) -> None:
-        for place, item in enumerate(items):
-            self.path.append(place)
+        for item in items:
             if isinstance(item, int):
-                self.word(item, item + shift)
+                self.add(0, item, item + shift)
             else:
                 self.loop(item, int(any(isinstance(part, _Loop) for part in item.items)), shift)
-            self.path.pop()
+
+    def words(self, fields: dict[str, NDArray[np.int64]], row: Row) -> Words:
+        """The stored words. A flat word is ``flat`` in the last round of all loops that it is in."""
+        numbers, last = np.array(self.numbers), np.array(self.flat)
+        offsets = np.array(self.offsets)
+        emit = fields["op"][numbers] == Op.EMIT
+        out = np.zeros(len(numbers), dtype=np.uint64)
+        at = 0
+        for name, bits in self.config.fields.items():
+            column = fields[name][numbers]
+            if name == "neg":
+                column = np.where(emit, fields["neg"][last], column)
+            if name == "src" and self.config.argmax:
+                decides = emit & (fields["src"][last] & 3 == Sending.DECIDE)
+                column = np.where(decides, column | Sending.DECIDE, column)
+            if name in FIELDS:
+                place = FIELDS.index(name)
+                used = row.used[place][numbers]
+                column = np.where(used, (column - offsets[:, place]) & row.masks[place], column)
+                taken = used & (column == ONE) & (numbers >= 0)
+                if name == "dst" and self.config.deep and taken.any():
+                    raise _CollisionError(int(numbers[np.argmax(taken)]))
+            out |= column.astype(np.uint64) << np.uint64(at)
+            at += bits
+        return np.where(numbers >= 0, out, np.array(self.control, dtype=np.uint64))
 
 
 class _CollisionError(Exception):
-    """A register would be stored as the number that stands for the accumulator. ``args`` is the path to the word."""
+    """A register would be stored as the number that stands for the accumulator. ``args`` is the flat word."""
 
 
 class _LongBodyError(Exception):
-    """The body of a loop does not fit. ``args`` is the path to it."""
+    """The body of a loop does not fit. ``args`` is its first flat word."""
 
 
 def _write(
     fields: dict[str, NDArray[np.int64]], config: CoreConfig, row: Row, items: Items
 ) -> tuple[Words, NDArray[np.int64]] | None:
     """The words of items, and the flat words that they are."""
-    columns = {name: column.tolist() for name, column in fields.items() if name != "rest"}
-    used = [column.tolist() for column in row.used]
     for _ in range(MOST_PEELED):
-        writer = _Writer(config, row, columns, used)
+        writer = _Writer(config, row.masks)
         try:
             writer.items(items, 0)
+            return writer.words(fields, row), np.array(writer.flat, dtype=np.int64)
         except _CollisionError as error:
-            items = _peeled(items, *error.args)
+            items = _peeled(items, _path(items, *error.args))
         except _LongBodyError as error:
-            items = _unrolled(items, *error.args)
-        else:
-            return np.array(writer.out, dtype=np.uint64), np.array(writer.flat, dtype=np.int64)
+            items = _unrolled(items, _path(items, *error.args))
     return None
+
+
+def _path(items: Items, number: int) -> list[int]:
+    """The places of a flat word, the outermost first."""
+    path = []
+    level = items
+    while True:
+        at = bisect_right(level, number, key=lambda item: item if isinstance(item, int) else item.first) - 1
+        path.append(at)
+        inner = level[at]
+        if isinstance(inner, int):
+            return path
+        level = inner.items
 
 
 def _peeled(items: Items, path: list[int]) -> Items:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from skinny.model.formula.function import tanh as tanh
     from skinny.model.limits import Limits as Limits
 
+    from .estimators import SkinnyClassifier as SkinnyClassifier
+    from .estimators import SkinnyRegressor as SkinnyRegressor
     from .program import Program as Program
     from .program import compile as compile
     from .program import load as load
@@ -42,6 +44,8 @@ _HOMES = {
     "PrecisionWarning": "skinny.model.errors",
     "Program": "skinny.program",
     "Sampled": "skinny.model.formula.function",
+    "SkinnyClassifier": "skinny.estimators",
+    "SkinnyRegressor": "skinny.estimators",
     "Trace": "skinny.trace",
     "compile": "skinny.program",
     "cos": "skinny.model.formula.function",
@@ -66,6 +70,8 @@ __all__ = [
     "PrecisionWarning",
     "Program",
     "Sampled",
+    "SkinnyClassifier",
+    "SkinnyRegressor",
     "Trace",
     "compile",
     "cos",

@@ -1,71 +1,99 @@
-"""``skinny compile FILE.onnx``: programs of files, and what is refused."""
+"""``skinny compile NET.onnx``: options reach the front end, and the program decides as the network does."""
 
+import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
-from skinny.scripts.cli import main
-from sklearn.datasets import load_digits
+from skinny.model.program.storage import load
+from skinny.model.program.text import loads
 
-MODEL = str(Path(__file__).parents[2] / "examples" / "onnx" / "digits_cnn.onnx")
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    """Twenty digits as a file, with a column that is not read."""
-    images = load_digits().data[:20] / 16
-    path = tmp_path_factory.mktemp("rows") / "rows.csv"
-    lines = [",".join([*(f"pixel{n}" for n in range(64)), "label"])]
-    lines += [",".join([*map(str, image), "0"]) for image in images.tolist()]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+FILE = Path(__file__).parents[2] / "examples" / "onnx" / "digits_cnn.onnx"
+NAMES = [f"pixel{n}" for n in range(64)]
 
 
-def test_a_file_becomes_a_program_in_the_narrowest_format(rows, tmp_path, capsys):
-    path = tmp_path / "digits.npz"
-    words = ["compile", MODEL, "--ring", "fixed", "--calibration", str(rows), "-o", str(path)]
-    assert main([*words, "--json"]) == 0
-    seen = capsys.readouterr()
-    answer = json.loads(seen.out)
-    assert "left to the host, the chip decides without it" in seen.err
-    assert answer["ring"] in answer["tried"]
-    assert answer["tried"][answer["ring"]] == 0
-    assert (answer["kind"], answer["width"] > 16, len(answer["inputs"])) == ("classifier", True, 64)
-    assert main(["run", str(path), "--inputs", str(rows), "--json"]) == 0
-    sent = json.loads(capsys.readouterr().out)
-    labels = np.array(sent["outputs"]["class"] if "outputs" in sent else sent["results"]["class"])
-    assert np.mean(labels == load_digits().target[:20]) >= 0.9
-    assert main(words) == 0
-    assert f"cycles on {answer['width']} registers, {answer['ring']}" in capsys.readouterr().err
-    assert main([*words[:-2], "--explain"]) == 0
-    assert answer["ring"] in capsys.readouterr().out
+@pytest.fixture
+def net(folder):
+    """The working folder, with the network, rows and the digits that onnxruntime sees in them."""
+    shutil.copy(FILE, folder / "net.onnx")
+    rows = np.random.default_rng(0).integers(0, 17, (40, 64)) / 16
+    with open(folder / "rows.csv", "w", newline="") as file:
+        csv.writer(file).writerows([NAMES, *rows.tolist()])
+    session = onnxruntime.InferenceSession(FILE, providers=["CPUExecutionProvider"])
+    images = rows.reshape(-1, 1, 1, 8, 8).astype(np.float32)
+    return [int(session.run(None, {"pixel": image})[0].argmax()) for image in images]
 
 
-def test_without_a_file_the_program_is_printed(capsys):
-    assert main(["compile", MODEL]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("skinny 1\n")
-    assert out.endswith("end\n")
+def test_a_program_that_decides_as_the_network(skinny, answer, net):
+    code, out, err = skinny("compile", "net.onnx", "-o", "net.skn")
+    assert (code, out) == (0, "")
+    lines = err.splitlines()
+    assert lines[0] == "skinny: net.onnx: compiling 64 inputs, 4 layers"
+    assert lines[1] == "skinny: net.onnx: Softmax 'node_softmax': left to the host, the chip decides without it"
+    assert lines[2].startswith("skinny: net.skn: 2,2")
+    assert len(lines) == 3
+    program = load("net.skn")
+    assert program.inputs == tuple(NAMES)
+    assert program.title == "net.onnx"
+    assert answer("run", "net.skn", "--ring", "real", "--inputs", "rows.csv")["outputs"]["class"] == net
+
+
+def test_a_format_by_rows(skinny, answer, net):
+    code, out, err = skinny("compile", "net.onnx", "--ring", "fixed", "--calibration", "rows.csv", "-o", "net.npz")
+    assert (code, out) == (0, "")
+    assert "weights changed by more than 1 %" in err
+    program = load("net.npz")
+    assert program.ring.startswith("fixed:")
+    code, out, _ = skinny("run", "net.npz", "--inputs", "rows.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["outputs"]["class"] == net
+    code, out, _ = skinny("compile", "net.onnx", "--ring", "fixed:20", "--calibration", "rows.csv", "--width", "45")
+    assert code == 0
+    assert loads(out).ring.startswith("fixed:20.")
+
+
+def test_json(answer, net):
+    found = answer("compile", "net.onnx", "-o", "net.skn")
+    assert found["kind"] == "classifier"
+    assert found["classes"] == list(range(10))
+    assert found["inputs"] == NAMES
+    assert found["idle"] == []
+    assert (found["argmax"], found["file"], found["ring"]) == ("class", "net.skn", None)
+    assert found["words"] < found["cycles"] <= found["words"] + 10
+    assert (found["linear"], found["reversible"]) == (False, False)
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "why"),
     [
-        ([MODEL, "--ring", "fixed"], "needs to know the inputs: give calibration=rows"),
-        ([MODEL, "--self-check"], "--self-check is about formulas: a trained model is compiled without it"),
-        ([MODEL, "--argmax", "c"], "--argmax is about formulas"),
-        (["model.pkl"], "model.pkl: a pickle runs code of whoever wrote it when it is read: load it in Python"),
-        (["nowhere.onnx"], "nowhere.onnx"),
-        (
-            ["y = a", "--calibration", "rows.csv"],
-            "--calibration is about trained models: a formula is compiled without",
-        ),
-        ([MODEL, "--ring", "fixed", "--calibration", "nowhere.csv"], "nowhere.csv: cannot be read"),
+        ("--explain", "--explain is about formulas: a trained model is compiled without it"),
+        ("--no-attention", "--no-attention is about formulas"),
+        ("--argmax y", "--argmax is about formulas"),
+        ("--ring fixed", "--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI"),
+        ("--ring fixed --calibration few.csv", "few.csv: the column 'pixel1' is missing"),
+        ("--ring fixed --calibration bad.csv", "bad.csv: row 2, column 'pixel3': 'many' is not a finite number"),
+        ("--keep linear", "is neither linear nor reversible"),
+        ("--width 4", "the model does not fit 4 registers"),
     ],
 )
-def test_what_cannot_be_used_ends_in_one_line(words, message, capsys):
-    assert main(["compile", *words]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+def test_what_cannot_be(skinny, net, folder, words, why):
+    (folder / "few.csv").write_text("pixel0\n1\n")
+    bad = [["0"] * 64, ["0"] * 64]
+    bad[1][3] = "many"
+    (folder / "bad.csv").write_text("".join(",".join(row) + "\n" for row in (NAMES, *bad)))
+    code, out, err = skinny("compile", "net.onnx", *words.split())
+    assert (code, out) == (2, "")
+    assert why in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("skinny: error: ")
+
+
+def test_files_that_are_no_network(skinny, folder):
+    (folder / "bad.onnx").write_text("a*b")
+    for name, why in (("none.onnx", "cannot be read"), ("bad.onnx", "not an ONNX file")):
+        code, out, err = skinny("compile", name)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"skinny: error: {name}: {why}")
+    assert "--calibration is about trained models" in skinny("compile", "a*b", "--calibration", "rows.csv")[2]

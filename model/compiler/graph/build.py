@@ -29,13 +29,12 @@ __all__ = ["NotLinearError", "Style", "TooLargeError", "build"]
 
 #: Groups of a graph at most; only products of values without sums of registers make more of them than were written.
 MOST_GROUPS = 400_000
-#: A form of inputs that is used several times and has so many terms is held in a register, where registers can be
-#: multiplied: to build it again for each use would take longer.
-LONG_FORM = 8
+#: Terms of forms that are used several times, at most; only forms that are made of others have more than were written.
+MOST_TERMS = 50_000
 
 
 class TooLargeError(Exception):
-    """The graph would have more than :data:`MOST_GROUPS` groups."""
+    """The graph would have more than :data:`MOST_GROUPS` groups or :data:`MOST_TERMS` terms."""
 
 
 class NotLinearError(Exception):
@@ -79,7 +78,8 @@ def build(
         known[id(node)] = builder.once(found) if uses.get(id(node), 0) > 1 else found
     numbers = {name: builder.value(known[id(formula)]) for name, formula in outputs.items()}
     steps = tuple(Step(builder.states[name], builder.value(known[id(formula)])) for name, formula in nexts.items())
-    return pruned(Graph(builder.values, numbers, list(builder.inputs), list(builder.weights.values()), steps))
+    weights = list(builder.weights.values())
+    return pruned(Graph(builder.values, numbers, list(builder.inputs), weights, steps, builder.shares))
 
 
 class _Builder:
@@ -94,6 +94,10 @@ class _Builder:
         self.inputs: dict[str, int] = {name: u for u, name in enumerate(inputs)}
         self.weights: dict[str, NamedWeight] = {}
         self.shared_forms: set[TermForm] = set()
+        #: Whether a form of inputs is used several times, so that the styles of forms differ.
+        self.shares = False
+        #: The terms of such forms.
+        self.spread = 0
         self.groups = 0
         self.states = {name: self.number(Value((), state=number)) for number, name in enumerate(states)}
 
@@ -119,13 +123,16 @@ class _Builder:
                 return self.product([(arg, 1) for arg in args])
 
     def once(self, expression: Expression) -> Expression:
-        """An expression that is used several times: it becomes a value, unless it is a short form of inputs."""
-        terms = len(expression.linear)
-        long = terms > 1 if self.style.hold_forms else self.style.sums and terms >= LONG_FORM
+        """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
+        long = self.style.hold_forms and len(expression.linear) > 1
+        self.shares |= expression.is_form and len(expression.linear) > 1
         if expression.is_form and not long and fits(expression.terms()):
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:
                 self.shared_forms.add(form_of(out.linear))
+                self.spread += len(out.linear)
+                if self.spread > MOST_TERMS:
+                    raise TooLargeError
             return out
         return reference(self.value(expression))
 
@@ -154,7 +161,8 @@ class _Builder:
             if terms is not None and not any(terms.values()):
                 return Expression()
             if terms is not None and list(terms) == [CONSTANT]:
-                scale = plain(scale * raised(terms[CONSTANT], exponent))
+                value = terms[CONSTANT] if exponent == 1 else raised(terms[CONSTANT], exponent)
+                scale = value if scale == 1 else plain(scale * value)
             else:
                 others.append((arg, exponent))
         if not others:

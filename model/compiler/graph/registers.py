@@ -117,7 +117,9 @@ class Registers:
         read = dict.fromkeys(operands(group))
         for operand in read:
             self.pins[operand] += 1
-        pending = self.pending.setdefault(value, dict.fromkeys(range(len(self.values[value].groups))))
+        pending = self.pending.get(value)
+        if pending is None:
+            pending = self.pending[value] = dict.fromkeys(range(len(self.values[value].groups)))
         del pending[number]
         # What a value that is computed again reads is not counted, so it is looked for.
         later = {o for n in pending for o in operands(self.values[value].groups[n])} if not first else frozenset()

@@ -8,6 +8,7 @@ Cost: linear, a dozen times; large formulas stop at the first that fits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from fractions import Fraction
 
 from skinny.model.formula.formula import Formula, Operations
@@ -26,6 +27,8 @@ __all__ = ["shortest"]
 EFFORT = 20_000
 #: Registers are too few when computing values again takes this many times the cycles of computing them once, about.
 LONGEST = 20
+#: The same for what is larger than :data:`EFFORT`.
+LARGEST = 2
 #: Cores with more registers have them in memory.
 MOST_FLIPFLOPS = 16
 
@@ -47,21 +50,25 @@ def shortest(
     graphs: list[Graph] = []
     spent = 0
     for style in _styles(keep, any(node.kind == "relu" for node, _ in operations)):
-        if best is not None and spent > EFFORT:
-            break
-        try:
-            graph = build(outputs, operations, style, states, inputs)
-        except TooLargeError:
-            continue
-        except NotLinearError:
-            if "linear" in keep:
-                raise
-            continue
-        graphs.append(graph)
-        spent += graph.size
-        listing = _listing(graph, keep, width, most)
-        if listing is not None and (best is None or _better(listing, best[0])):
-            best, most = (listing, graph), listing.cycles
+        # Forms that are used several times are what these styles differ in.
+        for forms in (replace(style, hold_forms=True), style, replace(style, whole_forms=True)):
+            if best is not None and spent > EFFORT and best[0].cycles <= best[1].cycles:
+                break
+            try:
+                graph = build(outputs, operations, forms, states, inputs)
+            except TooLargeError:
+                continue
+            except NotLinearError:
+                if "linear" in keep:
+                    raise
+                break
+            graphs.append(graph)
+            spent += graph.size
+            listing = _listing(graph, keep, width, most)
+            if listing is not None and (best is None or _better(listing, best[0])):
+                best, most = (listing, graph), listing.cycles
+            if not graph.shares:
+                break
     # A restart clears all registers, so that outputs one by one need fewer; where a program may assign, it needs none.
     for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 and not states else ():
         pieces = [_listing(graph.of(name), keep, width, most) for name in outputs]
@@ -79,12 +86,13 @@ def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | N
     """The best order of a graph."""
     best: Listing | None = None
     assign = "reversible" not in keep
-    most = min(most, LONGEST * graph.size + LONGEST)
+    large = graph.size > EFFORT
+    most = min(most, LONGEST * min(graph.size, EFFORT) + LARGEST * graph.size + LONGEST)
     kind = StateRegisters if graph.states else Registers
-    orders = (scatter, gather) if graph.states else (gather, scatter, arrival) if assign else (gather, scatter)
+    orders = (gather, scatter, arrival) if assign and graph.shares and not graph.states else (gather, scatter)
     for order in orders:
         for tidy in (False, True) if not assign or graph.states else (False,):
-            if best is not None and graph.size > EFFORT:
+            if best is not None and large and best.cycles <= graph.cycles:
                 break
             try:
                 registers = kind(graph, width, assign=assign, tidy=tidy, most=most)
@@ -107,11 +115,8 @@ def _room(width: int) -> int:
 
 def _styles(keep: Set[str], relu: bool) -> Iterator[Style]:
     """The ways to write a graph that keeps the promises."""
-    yield Style(sums="linear" not in keep, hold_forms=True)
     if "linear" not in keep:
         for gathered in (True, False):
-            for whole in (False, True):
-                yield Style(sums=True, gather=gathered, whole_forms=whole)
+            yield Style(sums=True, gather=gathered)
     if not relu:
-        for whole in (False, True):
-            yield Style(sums=False, whole_forms=whole)
+        yield Style(sums=False)

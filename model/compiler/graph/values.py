@@ -73,18 +73,24 @@ class Step(NamedTuple):
 @dataclass(frozen=True)
 class Graph:
     """The values of a formula, those of its outputs by name, the names of its inputs and named weights, and for each
-    state its step."""
+    state its step. ``shares``: the formula uses a form of inputs several times."""
 
     values: list[Value]
     outputs: dict[str, int]
     inputs: list[str]
     weights: list[NamedWeight]
     states: tuple[Step, ...] = ()
+    shares: bool = False
 
     @property
     def roots(self) -> list[int]:
         """The values that are wanted: outputs, then states."""
         return [*self.outputs.values(), *(value for step in self.states for value in step)]
+
+    @property
+    def cycles(self) -> int:
+        """The cycles of a program that computes no value twice, at most."""
+        return sum(group_cost(group.form) for value in self.values for group in value.groups) + len(self.outputs)
 
     @property
     def size(self) -> int:
@@ -145,4 +151,4 @@ def pruned(graph: Graph) -> Graph:
             kept.append(value._replace(groups=groups))
     outputs = {name: renamed[number] for name, number in graph.outputs.items()}
     states = tuple(Step(renamed[step.old], renamed[step.next]) for step in graph.states)
-    return Graph(kept, outputs, graph.inputs, graph.weights, states)
+    return replace(graph, values=kept, outputs=outputs, states=states)

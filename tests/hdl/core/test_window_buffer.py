@@ -38,7 +38,7 @@ def test_windows_of_four_words_with_a_hop_of_three(bench):
         await ctx.tick().repeat(2)
         assert not ctx.get(buffer.astray)
         for u in range(4):
-            ctx.set(buffer.u, u)
+            ctx.set(buffer.u, 3 - u)
             await ctx.tick().repeat(2)
             found.append(ctx.get(buffer.x))
             assert ctx.get(buffer.x_parity) == found[-1].bit_count() % 2
@@ -47,22 +47,23 @@ def test_windows_of_four_words_with_a_hop_of_three(bench):
     async def drive(ctx):
         ctx.set(buffer.last_input, HOP - 1)
         ctx.set(buffer.size, 4)
-        before = 3
+        before = 0
         for number, vectors in enumerate(batches):
             waited = await send(ctx, buffer, [word for vector in vectors for word in vector], len(vectors) < 3)
-            assert waited == 3 - before
-            before = len(vectors)
+            assert waited == before
+            before = max(1, 3 - len(vectors))
             for thread, vector in enumerate(vectors):
                 words[thread] += vector
+            assert not ctx.get(buffer.full)
             if not number:  # no window is full yet
-                assert not ctx.get(buffer.full)
                 continue
+            await ctx.tick()
             assert (ctx.get(buffer.full), ctx.get(buffer.count)) == (1, len(vectors) - 1)
             ctx.set(buffer.begin, 1)
             await ctx.tick()
             ctx.set(buffer.begin, 0)
             # The threads pass by meanwhile, so the next batch need not wait.
-            before = 3
+            before = 0
             for thread in range(len(vectors)):
                 assert await read(ctx, (number - 1) % 2, thread) == words[thread][:-5:-1]
             ctx.set(buffer.release, 1)
@@ -82,6 +83,7 @@ def test_threads_pass_by_before_the_next_word_is_taken(bench):
         assert await send(ctx, buffer, [2], last=True) == 2
         assert await send(ctx, buffer, [3, 4], last=True) == 2
         assert await send(ctx, buffer, [5, 6, 7], last=False) == 1
+        assert await send(ctx, buffer, [8], last=False) == 1
         assert (ctx.get(buffer.full), ctx.get(buffer.count)) == (1, 0)
 
     bench.simulate(buffer, drive)

@@ -85,7 +85,7 @@ def test_the_least_important_weight_goes_first():
     models.forms[0, 0] = [2, 0.5, 0.01, 1, 1, 1, 0.2]
     rows = with_one(batches.rows)
     before = cycles(models, "sign")
-    prune_to(models, "sign", rows, batches.targets, before - 1)
+    prune_to(models, "sign", rows, batches.targets[None], before - 1)
     assert models.kept[0, 0].tolist() == [True, True, False, True, True, True, True]
 
 
@@ -95,6 +95,6 @@ def test_slopes_count_what_is_left_out():
     models = initial(Shape("linear", 0, 6, 1), 1, rng)
     models.kept[0, 0, 0] = False
     models.mask()
-    _, slope, fisher = slopes(models, "sign", with_one(batches.rows), batches.targets)
+    _, slope, fisher = slopes(models, "sign", with_one(batches.rows), batches.targets[None])
     assert slope.forms[0, 0, 0] != 0
     assert fisher.forms[0, 0, 0] > 0

@@ -14,13 +14,13 @@ def test_errors_are_the_derivatives_of_the_loss(task):
     targets = rng.random((5, count))
     if task == "classes":
         targets /= targets.sum(axis=1, keepdims=True)
-    _, errors = loss_and_errors(task, outputs, targets)
+    _, errors = loss_and_errors(task, outputs, targets[None])
     for place in np.ndindex(outputs.shape):
         sides = []
         for move in (1e-5, -1e-5):
             moved = outputs.copy()
             moved[place] += move
-            sides.append(loss_and_errors(task, moved, targets)[0][place[0]])
+            sides.append(loss_and_errors(task, moved, targets[None])[0][place[0]])
         # The loss is the mean over five rows.
         assert errors[place] == pytest.approx(5 * (sides[0] - sides[1]) / 2e-5, abs=1e-8)
 
@@ -28,7 +28,7 @@ def test_errors_are_the_derivatives_of_the_loss(task):
 def test_the_loss_of_classes_is_cross_entropy():
     outputs = np.log(np.array([[0.5, 0.1], [0.25, 0.1], [0.25, 0.8]]))[None]
     targets = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    losses, _ = loss_and_errors("classes", outputs, targets)
+    losses, _ = loss_and_errors("classes", outputs, targets[None])
     assert losses[0] == pytest.approx(-(np.log(0.5) + np.log(0.8)) / 2)
 
 
@@ -59,7 +59,23 @@ def test_noise_is_fresh_and_only_where_it_is_asked_for():
     batches = Batches(rows, rows, np.array([0.5, 0], np.float32))
     rng = np.random.default_rng(0)
     first, second = batches.draw(rng)[0], batches.draw(rng)[0]
-    assert (first[:, 1:] == 1).all()
-    assert not np.array_equal(first[:, 0], second[:, 0])
-    assert 0.3 < first[:, 0].std() < 0.7
-    assert with_one(rows).shape == (64, 3)
+    assert (first[..., 1:] == 1).all()
+    assert not np.array_equal(first[..., 0], second[..., 0])
+    assert 0.3 < first[..., 0].std() < 0.7
+    assert with_one(rows).shape == (1, 64, 3)
+
+
+def test_parts_are_the_groups_of_models_of_their_own():
+    rows = np.arange(20, dtype=np.float32)[:, None]
+    parts = (np.arange(5), np.arange(5, 20))
+    drawn, targets = Batches(rows, rows, np.zeros(1, np.float32), parts, 2).draw(np.random.default_rng(0))
+    assert drawn.shape == (4, 32, 2)
+    assert (drawn[..., :1] == targets).all()
+    assert (drawn[:2, :, 0] < 5).all()
+    assert (drawn[2:, :, 0] >= 5).all()
+    assert (drawn[0] == drawn[1]).all()
+    models = initial(Shape("squares", 1, 1, 1), 4, np.random.default_rng(1), np.float64)
+    together = models.values(drawn)[2]
+    for number in range(4):
+        alone = models.part([number]).values(drawn[number : number + 1])[2]
+        np.testing.assert_allclose(together[number], alone[0])

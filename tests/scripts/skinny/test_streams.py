@@ -114,13 +114,13 @@ def test_a_difference_is_found(work, monkeypatch):
 
 
 def test_a_trace_is_of_a_sample(work):
-    code, out, _ = work("run", "s.skn", *RING, "--stream", "a.csv", "--json")
+    _, out, _ = work("run", "s.skn", *RING, "--stream", "a.csv", "--json")
     y = json.loads(out)["outputs"]["y"][0]
-    code, out, _ = work("trace", "s.skn", *RING, "--stream", "a.csv", "--row", "5", "--json")
+    _, out, _ = work("trace", "s.skn", *RING, "--stream", "a.csv", "--row", "5", "--json")
     told = json.loads(out)
     state = front_door.load("s.skn").states["s"]
     assert (told["row"], told["registers"][0][state], told["outputs"]["y"]) == (5, y[3], y[4])
-    code, out, err = work("trace", "s.skn", *RING, "--stream", "a.csv", "--vcd", "all.vcd")
+    _, out, err = work("trace", "s.skn", *RING, "--stream", "a.csv", "--vcd", "all.vcd")
     assert "registers in each of 9 samples" in err
     assert Path("all.vcd").read_text().count("\n#") == 9 * (len(front_door.load("s.skn")) + 1)
     _, out, _ = work("trace", "d.skn", *RING, "--stream", "a.csv", "--json")
@@ -142,10 +142,10 @@ def test_the_exported_test_bench_runs_streams(work, name):
 
 
 def test_info_tells_states_and_window(work):
-    code, out, _ = work("info", "s.skn", "--json")
+    _, out, _ = work("info", "s.skn", "--json")
     told = json.loads(out)
     assert (list(told["states"]), told["window"], told["samples"]) == (["s"], 0, ["x"])
-    code, out, _ = work("info", "d.skn")
+    _, out, _ = work("info", "d.skn")
     assert "4 words" in out
     _, out, _ = work("info", "plain.skn")
     assert "window" not in out

@@ -49,6 +49,11 @@ CORES = [
     (("modular", 6), 5, 5, 48, 4, 7, 32, True, True, False, "assign sums relu argmax", 0, 2),
     (("fixed", 9, 4), 6, 6, 64, 5, 6, 32, True, True, True, "relu argmax", 7, 2),
     (("prime", 251), 5, 5, 90, 3, 4, 32, True, True, False, "", 6, 2),
+    (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True, "state"),
+    (("modular", 6), 4, 1, 24, 5, 6, 8, True, True, False, "assign state"),
+    (("boolean", 4), 4, 3, 24, 4, 6, 8, True, True, True, "window"),
+    (("fixed", 9, 4), 5, 6, 32, 8, 6, 16, True, True, True, "window", 7),
+    (("modular", 6), 4, 5, 48, 8, 6, 32, True, True, True, "assign sums relu state window", 0, 2),
 ]
 #: The states of 2, 3, … rounds of a loop.
 STATES = [1]
@@ -101,7 +106,11 @@ class Traffic:
         )
         self.address_bits = max(self.model.address_bits)
         self.load_bits = max(*self.model.data_bits, *self.model.settings_bits)
-        self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
+        # In a core with a window, the words of that, and of a vector; otherwise of a vector alone.
+        self.size = rng.choice([1 << n for n in range((inputs - 1).bit_length() + 1)]) if self.model.window else inputs
+        few = rng.choice((1, 1, 1, 2, 3))
+        self.lengths = rng.sample(range(1, self.size + 1), min(self.size, few))
+        self.readable = min(inputs, self.size) if self.model.window else min(self.lengths)
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
         self.registers = [register for register in range(width) if not (self.model.memory and register == 1)]
         if self.model.memory:
@@ -135,7 +144,7 @@ class Traffic:
         elif model.memory:
             fields = {"dst": 1 if op == 4 else dst} | fields
         if op in (1, 4):
-            fields["u"] = rng.randrange(min(self.lengths))
+            fields["u"] = model.index(rng.randrange(self.readable))
         if op in (2, 4, 5):
             fields["k"] = rng.randrange(len(model.memories[page.WEIGHTS]))
         return self.encode(op, **fields)
@@ -287,7 +296,7 @@ class Traffic:
             len(issued) * model.threads <= CYCLES // 2
             and len(emits) * model.threads <= self.fifo
             and [word[1] for word in emits] == [0] * (len(emits) - 1) + [int(self.marked)]
-            and all(word[6] < min(self.lengths) for word in issued if word[0] in (1, 4) and not word[-1])
+            and all(model.index(word[6]) < self.readable for word in issued if word[0] in (1, 4) and not word[-1])
         )
 
     def batches(self):
@@ -304,6 +313,10 @@ class Traffic:
         script += [(page.WEIGHTS, n, self.element()) for n in range(len(model.memories[page.WEIGHTS]))]
         script += [(page.START, n, self.element()) for n in range(len(model.memories[page.START]))]
         script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
+        if model.state:
+            script.append((page.SETTINGS, page.STATE, rng.getrandbits(model.width)))
+        if model.window:
+            script.append((page.SETTINGS, page.WINDOW, self.size))
         rng.shuffle(script)
         if rng.random() < 0.5:
             script.sort(key=lambda item: item[:2] == (page.SETTINGS, page.LAST_INPUT))
@@ -336,7 +349,7 @@ class Traffic:
         else:
             script = self.program()
             mode = "steady" if model.waiting else rng.choice(("steady", "alone"))
-            if not model.vector and rng.random() < 0.7:
+            if not model.vector and not (model.window and model.vectors) and rng.random() < 0.7:
                 mode = "alone" if mode == "alone" else "steady alone"
                 script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
             rng.shuffle(script)
@@ -369,7 +382,8 @@ class Traffic:
 
             reset = int(not cycle or random() < resets)
             i_valid, i_data, i_last = 0, noise(model.bits), noise(1)
-            if random() < offers and settings[page.LAST_INPUT] is not None and "alone" not in self.mode:
+            known = settings[page.LAST_INPUT] is not None and not (model.window and settings[page.WINDOW] is None)
+            if random() < offers and known and "alone" not in self.mode:
                 i_valid, i_data = 1, self.element()
                 if len(model.vector) == settings[page.LAST_INPUT]:
                     i_last = int(random() < early)

@@ -1,0 +1,391 @@
+"""``skinny learn``: from a table of data to a program, simulated on the core."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from skinny.model.errors import InputError
+from skinny.model.files import read_text
+from skinny.model.limits import INPUTS_BYTE
+from skinny.values import printable
+
+from .common import add_command, note, print_json, print_table
+from .inputs import DECIMAL
+
+__all__ = ["Table", "read_table", "register", "split"]
+
+DETAILS = """\
+The table is a CSV file with a line of names. The column --target holds what is to be learned: classes, if it has texts
+or at most 20 different whole numbers, else numbers. A quarter of the rows is kept back and touched once, at the end:
+the accuracy (or R²) that is printed last is theirs, of the program on the simulated core, which is compared with the
+model in every cycle. Family, units, noise and teacher of the program are chosen on a part of the other rows
+(docs/learning.md). Constant columns are dropped and named. The ring is fixed:BITS or fixed:BITS.FRAC; nothing overflows
+for inputs in the box of the training data.
+
+--image HxW says that a row is an image, so that copies of it are turned and moved. --device measures the core on an
+FPGA. --demo digits learns the 8×8 digits of scikit-learn and measures the core on UP5K. --pictures FOLDER draws
+accuracy against cycles, the confusion matrix and, of images, what each form attends to.
+
+JSON keys: task, rows, test_rows, classes, dropped, budget, cycles, setting, score (on rows kept back from training),
+test (float, fixed, rtl: accuracy or R²), outside, curve (budget, cycles, setting, score, test), ring, registers,
+inputs, simulation (match, cycles_per_inference), fpga (device, lut4, cells, mhz, microseconds, inferences_per_second),
+explain (the two rows, where they part, the inputs with the largest shares), pictures, output, seconds.
+
+example:
+  $ skinny learn flowers.csv --target species --budget 40 -o flowers.skn
+  $ skinny learn --demo digits --pictures digits
+  $ skinny run flowers.skn --inputs petal_length=1.4,petal_width=0.2
+"""
+#: Different whole numbers of a target that are classes.
+MOST_CLASSES = 20
+#: The part of the rows that is touched once, at the end.
+TESTED = 0.25
+DEVICE = "up5k"
+
+
+class Table(NamedTuple):
+    """Rows of numbers with the names of their columns, and targets: texts of classes, or numbers."""
+
+    names: tuple[str, ...]
+    rows: NDArray[np.float64]
+    targets: NDArray[Any]
+
+    @property
+    def classes(self) -> bool:
+        return self.targets.dtype.kind == "U"
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "learn", execute, "learn a program from a table of data", DETAILS)
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("data", nargs="?", metavar="DATA.csv", help="a table with a line of names")
+    given.add_argument("--demo", choices=("digits",), help="learn a data set that comes with scikit-learn")
+    parser.add_argument("--target", metavar="COLUMN", help="the column to learn")
+    parser.add_argument("--budget", metavar="N", type=int, default=300, help="cycles of an inference (default: 300)")
+    parser.add_argument("--ring", metavar="RING", default="fixed:16", help="the word (default: fixed:16)")
+    parser.add_argument("--width", metavar="W", type=int, default=16, help="registers, at most (default: 16)")
+    parser.add_argument("--image", metavar="HxW", help="rows are images of this height and width")
+    parser.add_argument("--effort", metavar="X", type=float, default=1.0, help="times the usual training (default: 1)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, another program (default: 0)")
+    parser.add_argument("--device", metavar="DEVICE", help="measure the core on this FPGA")
+    parser.add_argument("--pictures", metavar="FOLDER", help="write pictures into this folder")
+    parser.add_argument("-o", "--output", metavar="MODEL.skn", help="write the program")
+
+
+def execute(args: argparse.Namespace) -> None:
+    began = perf_counter()
+    table, image = _given(args)
+    if args.output is not None and Path(args.output).suffix not in (".skn", ".npz"):
+        raise InputError(f"{args.output}: the name of a program must end in .skn or .npz")
+    inside, tested = split(table, args.seed)
+    # Loaded here, because other commands need no scikit-learn.
+    from skinny.estimators import SkinnyClassifier, SkinnyRegressor
+
+    kind = SkinnyClassifier if table.classes else SkinnyRegressor
+    options = {"width": args.width, "images": image, "effort": args.effort, "random_state": args.seed}
+    estimator = kind(args.budget, args.ring, **options)
+    with _progress() as progress:
+        task = progress.add_task("reading", total=1.0)
+
+        def watch(what: str, done: float) -> None:
+            progress.update(task, description=what, completed=done)
+
+        estimator.fit(table.rows[inside], table.targets[inside], names=table.names, watch=watch)
+    if estimator.dropped_:
+        note(f"constant columns are dropped: {', '.join(estimator.dropped_)}")
+    answer = _answer(args, table, estimator, inside, tested)
+    if args.pictures is not None:
+        answer["pictures"] = _draw(args, table, estimator, tested, answer, image)
+    if args.output is not None:
+        estimator.save(args.output)
+        answer["output"] = args.output
+    answer["seconds"] = perf_counter() - began
+    if args.json:
+        print_json(printable(answer))
+    else:
+        _report(answer)
+
+
+def _given(args: argparse.Namespace) -> tuple[Table, tuple[int, int] | None]:
+    """The table, and the size of its images."""
+    if args.demo is not None:
+        if args.target is not None or args.image is not None:
+            raise InputError("--demo brings its own data: it goes without --target and --image")
+        from sklearn.datasets import load_digits
+
+        digits = load_digits()
+        names = tuple(f"p{row}{column}" for row in range(8) for column in range(8))
+        return Table(names, digits.data, digits.target.astype(str)), (8, 8)
+    if args.target is None:
+        raise InputError("--target is missing: the column that is to be learned")
+    table = read_table(args.data, args.target)
+    if args.image is None:
+        return table, None
+    if not (found := re.fullmatch("([0-9]{1,4})x([0-9]{1,4})", args.image)):
+        raise InputError(f"--image must be like 8x8, not {args.image!r}")
+    return table, (int(found[1]), int(found[2]))
+
+
+def read_table(path: str, target: str) -> Table:
+    """The table in a CSV file; what cannot be learned from is named by row and column."""
+    lines = list(csv.reader(io.StringIO(read_text(path, INPUTS_BYTE))))
+    lines = [line for line in lines if line]
+    if not lines:
+        raise InputError(f"{path}: the file is empty")
+    names = [name.strip() for name in lines[0]]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{path}: the column {twice!r} is there twice")
+    if target not in names:
+        raise InputError(f"{path}: there is no column {target!r}, only {', '.join(names[:10])}")
+    if len(names) < 2:
+        raise InputError(f"{path}: there is no column beside the target")
+    place = names.index(target)
+    rows = np.empty((len(lines) - 1, len(names) - 1))
+    texts = []
+    for number, line in enumerate(lines[1:], 1):
+        if len(line) != len(names):
+            raise InputError(f"{path}: row {number} has {len(line)} values, the first line {len(names)} names")
+        values = [value.strip() for value in line]
+        texts.append(values.pop(place))
+        for column, value in enumerate(values):
+            rows[number - 1, column] = _number(value, path, number, [n for n in names if n != target][column])
+        if not texts[-1]:
+            raise InputError(f"{path}: row {number}, column {target!r}: the value is missing")
+    if len(rows) < 8:
+        raise InputError(f"{path}: {len(rows)} rows are too few to learn from: 8 are the least")
+    targets = _targets(path, target, texts)
+    return Table(tuple(name for name in names if name != target), rows, targets)
+
+
+def _number(text: str, path: str, row: int, column: str) -> float:
+    if not text:
+        raise InputError(f"{path}: row {row}, column {column!r}: the value is missing")
+    if not DECIMAL.fullmatch(text):
+        raise InputError(f"{path}: row {row}, column {column!r}: {text[:40]!r} is not a finite number")
+    value = float(text)
+    if not np.isfinite(value):
+        raise InputError(f"{path}: row {row}, column {column!r}: {text[:40]!r} is too large")
+    return value
+
+
+def _targets(path: str, target: str, texts: Sequence[str]) -> NDArray[Any]:
+    """Texts of classes, or numbers."""
+    different = sorted(set(texts))
+    if len(different) == 1:
+        raise InputError(f"{path}: all rows have the same {target!r}, {different[0]}: there is nothing to learn")
+    numbers = [DECIMAL.fullmatch(text) is not None for text in different]
+    whole = all(re.fullmatch("[+-]?[0-9]{1,18}", text) for text in different)
+    if all(numbers) and not (whole and len(different) <= MOST_CLASSES):
+        return np.array([float(text) for text in texts])
+    if any(numbers) and not all(numbers):
+        row = next(row for row, text in enumerate(texts, 1) if not DECIMAL.fullmatch(text))
+        raise InputError(f"{path}: the column {target!r} has numbers and, in row {row}, {texts[row - 1][:40]!r}")
+    rare = min(different, key=texts.count)
+    if texts.count(rare) < 3:
+        raise InputError(f"{path}: the class {rare!r} of {target!r} has fewer than 3 rows")
+    return np.array(texts, dtype=str)
+
+
+def split(table: Table, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows to learn from, and those that are touched once; each class has its share of both."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(table.rows))
+    if table.classes:
+        order = order[np.argsort(table.targets[order], kind="stable")]
+    tested = np.sort(order[:: round(1 / TESTED)])
+    return np.setdiff1d(np.arange(len(table.rows)), tested), tested
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def _answer(
+    args: argparse.Namespace, table: Table, estimator: Any, inside: NDArray[np.int64], tested: NDArray[np.int64]
+) -> dict[str, Any]:
+    """What is known of the program, tests and simulation included."""
+    rows, targets = table.rows[tested], table.targets[tested]
+    with warnings.catch_warnings(), _progress() as progress:
+        warnings.simplefilter("ignore")  # rows outside the box are counted below
+        progress.add_task("simulating the test rows", total=None)
+        found = estimator.simulate(rows)
+        predicted = estimator.predict(rows)
+        reached = estimator.score(rows, targets)
+        curve = [
+            {key: entry[key] for key in ("budget", "cycles", "setting", "score")}
+            | {"test": estimator.with_point(place).score(rows, targets)}
+            for place, entry in enumerate(estimator.curve_)
+        ]
+    sent = list(found["results"].values())
+    decided = estimator.classes_[np.array(sent[0], int)] if table.classes else np.array(sent, float).T.reshape(-1)
+    rtl = float((decided == targets).mean()) if table.classes else _r2(targets, decided)
+    assert np.array_equal(decided, predicted), "the simulated core and the estimator differ"
+    program = estimator.program_.model
+    (point,) = (entry for entry in estimator.curve_ if entry["program"] is estimator.program_)
+    first, second = _two_rows(table, tested)
+    return {
+        "task": "classes" if table.classes else "numbers",
+        "rows": len(inside),
+        "test_rows": len(tested),
+        "classes": [str(label) for label in estimator.classes_] if table.classes else None,
+        "dropped": estimator.dropped_,
+        "budget": args.budget,
+        "cycles": point["cycles"],
+        "setting": point["setting"],
+        "score": point["score"],
+        "test": {"float": estimator.float_score(rows, targets), "fixed": reached, "rtl": rtl},
+        "outside": estimator.outside(rows),
+        "curve": curve,
+        "ring": program.ring,
+        "registers": program.width,
+        "inputs": list(program.inputs),
+        "simulation": {"match": found["match"], "cycles_per_inference": found["cycles_per_inference"]},
+        "fpga": _fpga(args, estimator),
+        "explain": _explained(estimator, table, first, second),
+    }
+
+
+def _r2(targets: NDArray[Any], predicted: NDArray[Any]) -> float:
+    return float(1 - ((targets - predicted) ** 2).sum() / ((targets - targets.mean()) ** 2).sum())
+
+
+def _fpga(args: argparse.Namespace, estimator: Any) -> dict[str, Any] | None:
+    """Area and speed of the core, if they are asked for; a demo shows them always."""
+    device = args.device or (DEVICE if args.demo else None)
+    if device is None:
+        return None
+    with _progress() as progress:
+        progress.add_task(f"{device}: synthesis, place and route", total=None)
+        found = estimator.fpga(device, seeds=1)
+    mhz = found["mhz"]["effective"]
+    return {
+        "device": found["device"],
+        "lut4": found["core"]["lut4"],
+        "cells": found["core"].get("cells"),
+        "mhz": mhz,
+        "microseconds": found["cycles_per_inference"] / mhz,
+        "inferences_per_second": found["inferences_per_second"],
+    }
+
+
+def _two_rows(table: Table, tested: NDArray[np.int64]) -> tuple[int, int]:
+    """The first test row, and the next of another class or, of numbers, the last."""
+    others = np.flatnonzero(table.targets[tested] != table.targets[tested[0]])
+    return int(tested[0]), int(tested[others[0] if len(others) else -1])
+
+
+def _explained(estimator: Any, table: Table, first: int, second: int) -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = estimator.explain(table.rows[first], table.rows[second])
+    name, part = max(found["outputs"].items(), key=lambda item: abs(float(item[1]["difference"])))
+    shares = sorted(part["shares"].items(), key=lambda item: -abs(float(item[1])))[:5]
+    return {
+        "rows": [first + 1, second + 1],
+        "targets": [table.targets[first].item(), table.targets[second].item()],
+        "parts": found["parts"],
+        "output": name,
+        "difference": float(part["difference"]),
+        "shares": {key: float(value) for key, value in shares},
+    }
+
+
+def _draw(
+    args: argparse.Namespace,
+    table: Table,
+    estimator: Any,
+    tested: NDArray[np.int64],
+    answer: dict[str, Any],
+    image: tuple[int, int] | None,
+) -> list[str]:
+    """The pictures, as names of files."""
+    from .learn_picture import draw_attention, draw_confusion, draw_curve
+
+    folder = Path(args.pictures)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / "curve.png"]
+    rivals = []
+    if table.classes:
+        from .bench.learn_rivals import rivals as compare
+
+        inside = np.setdiff1d(np.arange(len(table.rows)), tested)
+        seen, new = (table.rows[inside], table.targets[inside]), (table.rows[tested], table.targets[tested])
+        with _progress() as progress:
+            progress.add_task("fitting the rivals", total=None)
+            found = compare(*seen, *new, args.seed, numbers=False)
+        rivals = [(name, *entry) for name, entry in found.items()]
+    draw_curve(answer["curve"], rivals, table.classes, str(written[0]))
+    if table.classes:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            predicted = estimator.predict(table.rows[tested])
+        written.append(folder / "confusion.png")
+        draw_confusion(estimator.classes_, table.targets[tested], predicted, str(written[-1]))
+    if image is not None:
+        written.append(folder / "attention.png")
+        draw_attention(estimator.program_.model, estimator.columns_, image, str(written[-1]))
+    return [str(path) for path in written]
+
+
+def _report(answer: dict[str, Any]) -> None:
+    what = "accuracy" if answer["task"] == "classes" else "R²"
+
+    def shown(value: float) -> str:
+        return f"{100 * value:.1f} %" if answer["task"] == "classes" else f"{value:.3f}"
+
+    heads = ("budget", "cycles", f"{what}, kept back", f"{what}, test", "program")
+    print_table(
+        heads,
+        [
+            (
+                "-" if e["budget"] is None else str(e["budget"]),
+                e["cycles"],
+                shown(e["score"]),
+                shown(e["test"]),
+                e["setting"],
+            )
+            for e in answer["curve"]
+        ],
+    )
+    test, fpga = answer["test"], answer["fpga"]
+    print(
+        f"\n{answer['cycles']} cycles on {answer['registers']} registers in {answer['ring']}: {what} on "
+        f"{answer['test_rows']:,} test rows {shown(test['float'])} in floats, {shown(test['fixed'])} in fixed point, "
+        f"{shown(test['rtl'])} on the simulated core, all cycles match"
+    )
+    if answer["outside"]:
+        print(f"{answer['outside']:,} of {answer['test_rows']:,} test rows are outside the box of the training data")
+    if fpga is not None:
+        print(
+            f"{fpga['device']}: {fpga['lut4']:,} LUT, {fpga['cells'] or 0:,} logic cells, {fpga['mhz']:.1f} MHz, "
+            f"{fpga['microseconds']:.1f} µs an inference, {fpga['inferences_per_second']:,.0f} inferences a second"
+        )
+    found = answer["explain"]
+    shares = ", ".join(f"{name} {share:+.3g}" for name, share in found["shares"].items())
+    print(
+        f"rows {found['rows'][0]} ({found['targets'][0]}) and {found['rows'][1]} ({found['targets'][1]}): "
+        f"{found['output']} changes by {found['difference']:+.3g}, most by {shares}"
+    )
+    for name in [*answer.get("pictures", ()), *([answer["output"]] if "output" in answer else [])]:
+        note(f"{name} written")
