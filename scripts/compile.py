@@ -64,8 +64,8 @@ A file that ends in .onnx is a trained network (docs/models.md). It keeps no pro
 needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
 all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
 --error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes, inputs,
-idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible, ring, notes
-(what was dropped or replaced), file.
+idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible, ring, tried
+(formats, and what they missed, also with --explain), notes (what was dropped or replaced), file.
 
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window

@@ -99,7 +99,8 @@ def _words(
     reach = np.maximum(np.abs(low), np.abs(high))
     per = found.factors.shape[1] if found.factors.size else 1
     # A square is as large as its form times itself; the forms of a product share what the word holds evenly.
-    factors = np.minimum(min(limit, limit**0.5) / np.maximum(reach, 1e-300), limit / np.maximum(largest, 1e-300))
+    most = limit if found.family == "relu" else min(limit, limit**0.5)
+    factors = np.minimum(most / np.maximum(reach, 1e-300), limit / np.maximum(largest, 1e-300))
     low_out, high_out, largest_out = sizes(found.outputs)
     if found.family == "separate":
         # The units of an output are added as they are, so that all forms share the scale of the outputs.
@@ -111,13 +112,15 @@ def _words(
         np.minimum.at(outputs, owner, factors.min(axis=1, initial=np.inf) ** 2)
         outputs = _settled(outputs, compared)
         return Words(scales, np.sqrt(outputs)[owner][:, None] * np.ones(factors.shape), outputs)
-    products = factors.prod(axis=1) if per == 2 else factors[:, 0] ** 2 if len(factors) else np.ones(0)
+    products = _products(found.family, factors)
     reads = found.reads / products
     if len(factors):
         low_f, high_f = low * factors, high * factors
         if per == 2:
             corners = np.stack([a[:, 0] * b[:, 1] for a in (low_f, high_f) for b in (low_f, high_f)])
             low_u, high_u = corners.min(axis=0), corners.max(axis=0)
+        elif found.family == "relu":
+            low_u, high_u = np.maximum(low_f, 0)[:, 0], np.maximum(high_f, 0)[:, 0]
         else:
             low_u = np.where((low_f < 0) & (high_f > 0), 0, np.minimum(low_f**2, high_f**2))[:, 0]
             high_u = np.maximum(low_f**2, high_f**2)[:, 0]
@@ -125,6 +128,13 @@ def _words(
     words = np.maximum(largest_out, np.abs(reads).max(axis=1, initial=0))
     most = np.maximum(np.maximum(np.abs(low_out), np.abs(high_out)), words)
     return Words(scales, factors, _settled(limit / np.maximum(most, 1e-300), compared))
+
+
+def _products(family: str, factors: Array) -> Array:
+    """What each unit is multiplied by when its forms are multiplied by ``factors``."""
+    if not factors.size:
+        return np.ones(0)
+    return np.asarray(factors[:, 0] if family == "relu" else factors[:, 0] * factors[:, -1])
 
 
 def _settled(outputs: Array, compared: bool) -> Array:
@@ -166,8 +176,7 @@ def _rounded(found: Sparse, ring: FixedPoint, words: Words) -> Sparse:
     if found.family == "separate":
         reads = np.sign(found.reads)
     else:
-        products = words.factors[:, 0] * words.factors[:, -1] if len(words.factors) else np.ones(0)
-        reads = found.reads / products * words.outputs[:, None]
+        reads = found.reads / _products(found.family, words.factors) * words.outputs[:, None]
     return Sparse(
         found.family, exactly(factors), exactly(found.outputs * powers * words.outputs[:, None]), exactly(reads)
     )

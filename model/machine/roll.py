@@ -66,6 +66,8 @@ def roll(words: Words, config: CoreConfig, weights: int) -> Rolled:
                 for loop in loops
             ]
         )
+        if not chosen:
+            break
         items = _items(len(words), [loops[number] for number in chosen])
         for dense in (True, False):
             laid = _laid_weights(k, takes, items, weights, config.weights, dense=dense)

@@ -34,7 +34,7 @@ from .values import as_ring, as_whole, listed, shown
 __all__ = ["SkinnyClassifier", "SkinnyRegressor"]
 
 #: The budgets of the curve, in parts of the budget that is asked for. The greatest program is always in it.
-CURVE = (2.0, 1.0, 0.5, 0.25)
+CURVE = (2.0, 0.5, 0.25)
 UNLIMITED = 1 << 40
 #: Inputs of a core.
 MOST_INPUTS = 1 << 16
@@ -56,6 +56,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         width: int = 16,
         images: tuple[int, int] | None = None,
+        curve: Sequence[int] | None = None,
         restarts: int = 8,
         effort: float = 1.0,
         clip: bool = False,
@@ -65,6 +66,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         self.ring = ring
         self.width = width
         self.images = images
+        self.curve = curve
         self.restarts = restarts
         self.effort = effort
         self.clip = clip
@@ -101,7 +103,10 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         least = least_cycles(task, count)
         if budget < least:
             raise InputError(f"a program of {count} outputs takes {least} cycles at least: the budget is {budget}")
-        budgets = {UNLIMITED, *(max(least, round(part * budget)) for part in CURVE)}
+        if self.curve is None:
+            budgets = {UNLIMITED, budget, *(max(least, round(part * budget)) for part in CURVE)}
+        else:
+            budgets = {UNLIMITED, budget, *(as_whole(other, "budget of the curve") for other in self.curve)}
         job = Job(
             rows[:, inside],
             targets,
@@ -270,9 +275,10 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
 class SkinnyClassifier(ClassifierMixin, _SkinnyEstimator):  # type: ignore[misc]
     """A classifier that is a program of at most ``budget`` cycles in the word of ``ring``.
 
-    ``ring`` is ``"fixed:BITS"`` or ``"fixed:BITS.FRAC"``, ``width`` the most registers, ``images`` the height and width
-    of rows that are images. ``restarts`` programs of each kind are trained; ``effort`` multiplies the steps of
-    training. Rows outside the box of the training data are told by a warning, and clipped to it with ``clip``.
+    ``ring`` is ``"fixed:BITS"`` or ``"fixed:BITS.FRAC"``, ``width`` the most registers, ``images`` the height and
+    width of rows that are images, ``curve`` the other budgets of ``curve_``. ``restarts`` programs of each kind are
+    trained; ``effort`` multiplies the steps of training. Rows outside the box of the training data are told by a
+    warning, and clipped to it with ``clip``.
 
     After ``fit``: ``program_`` is the program, whose result is the number of the class in ``classes_``; it reads the
     columns ``columns_``; ``curve_`` are programs of other budgets with the accuracy on rows that were kept back;

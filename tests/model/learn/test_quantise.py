@@ -13,7 +13,13 @@ from skinny.model.program.units import Units, scaled
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import run
 
-SHAPES = [Shape("linear", 0, 4, 3), Shape("squares", 3, 4, 3), Shape("products", 3, 4, 3), Shape("separate", 6, 4, 3)]
+SHAPES = [
+    Shape("linear", 0, 4, 3),
+    Shape("squares", 3, 4, 3),
+    Shape("products", 3, 4, 3),
+    Shape("separate", 6, 4, 3),
+    Shape("relu", 3, 4, 3),
+]
 #: Far from zero, tiny, huge and negative.
 BOX = [(Fraction(100), Fraction(110)), (Fraction(-1, 1000), Fraction(1, 500)), (Fraction(0), Fraction(40_000))]
 BOX.append((Fraction(-7), Fraction(-3)))

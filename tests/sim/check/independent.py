@@ -190,8 +190,8 @@ class Model:
             pc = following
 
     def run(self, vector, thread):
-        """The effect of each word issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they retire; then
-        whether it sends a word, with ``neg``, and the fault of the run so far."""
+        """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they
+        retire; then whether it sends a word, with ``neg``, and the fault of the run so far."""
         _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         kept = [n for n in range(self.width) if self.state and self.memories[SETTINGS][STATE] >> n & 1]
