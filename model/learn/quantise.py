@@ -24,7 +24,7 @@ from skinny.model.rings import FixedPoint
 from .network import Array
 from .sparse import Sparse, build
 
-__all__ = ["Quantised", "Words", "quantise"]
+__all__ = ["Quantised", "Words", "input_scale", "quantise"]
 
 #: The part of the word that is used at first.
 FILLED = 0.98
@@ -83,7 +83,7 @@ def _words(
 ) -> Words:
     """Scales with which values and weights fill ``part`` of the word."""
     limit = part * 2.0 ** (ring.bits - 1 - ring.frac)
-    scales = tuple(_scale(low, high, ring) for low, high in box)
+    scales = tuple(input_scale(low, high, ring) for low, high in box)
     powers = np.ldexp(1.0, np.array(scales, dtype=int))
     ends = np.array([[float(low), float(high)] for low, high in box]).reshape(-1, 2) / powers[:, None]
     middle, half = ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2
@@ -148,7 +148,7 @@ def _with_units(reads: Array, low: Array, high: Array, low_units: Array, high_un
     return low + ends.min(axis=0).sum(axis=1), high + ends.max(axis=0).sum(axis=1)
 
 
-def _scale(low: Fraction, high: Fraction, ring: FixedPoint) -> int:
+def input_scale(low: Fraction, high: Fraction, ring: FixedPoint) -> int:
     """The least exponent with which the inputs from ``low`` to ``high`` fit the word."""
     most = (1 << (ring.bits - 1)) - 1
     size = max(abs(low), abs(high))
