@@ -238,7 +238,8 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         ends = zip(rows[:, columns].min(axis=0).tolist(), rows[:, columns].max(axis=0).tolist(), strict=True)
         box = [(Fraction(low), Fraction(high)) for low, high in ends]
         title = f"learned: {point.setting}"
-        return quantise(program, ring, box, [names[u] for u in columns.tolist()], outputs, argmax, title), columns
+        chosen = [names[u] for u in columns.tolist()]
+        return quantise(program, ring, box, chosen, outputs, argmax, title, rows[:, columns]), columns
 
     def _elements(self, given: Any) -> Array:
         """The words of the rows ``given``, rows outside the box of the training data told."""
