@@ -52,14 +52,19 @@ class WindowBuffer(InputBuffer):
         m.submodules.windows = windows = Windows(config)
         thread = Signal(self._vector_bits)
         u = Signal.like(self.u)
-        accept, vector_end, batch_end = Signal(), Signal(), Signal()
+        accept = Signal()
+        vector_end = Signal()
+        batch_end = Signal()
         # The same a cycle later, when it is known whether the window is full; the thread of the vector that ended.
-        vector_ended, batch_ended = Signal(), Signal()
+        vector_ended = Signal()
+        batch_ended = Signal()
         ended = Signal.like(thread)
         # A thread without a vector passes by; some vector of the batch that comes in found its window full.
-        passing, some = Signal(), Signal()
+        passing = Signal()
+        some = Signal()
         at_last = thread == config.threads - 1
-        found, complete = Signal(), Signal()
+        found = Signal()
+        complete = Signal()
         banks = Banks(m, self)
         banks.use(m, complete)
         m.d.comb += [
@@ -98,7 +103,7 @@ class WindowBuffer(InputBuffer):
         if self.memory:
             # Where the newest word of each vector is.
             bits = config.window_bits + config.guard
-            m.submodules.newest = newest = self.target.memory(bits, 2 << len(thread), [])
+            m.submodules.ends = newest = self.target.memory(bits, 2 << len(thread), [])
             newest_place = newest.data[: config.window_bits]
             m.d.comb += [
                 newest.addr.eq(Cat(self.coming_thread, self.coming_bank)),

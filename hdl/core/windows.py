@@ -81,7 +81,8 @@ class Windows(wiring.Component):
         places = [Signal(self.config.window_bits, name=f"place{thread}") for thread in threads]
         were_full = [Signal(name=f"full{thread}") for thread in threads]
         # Whether a batch has begun to come in; whether windows are yet to be emptied.
-        amid, due = Signal(), Signal()
+        amid = Signal()
+        due = Signal()
         empty = Signal()
         m.d.comb += [
             empty.eq(due & ~amid & ~self.used),

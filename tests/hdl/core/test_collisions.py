@@ -60,6 +60,13 @@ DEEP_MEMORIES = {
 }
 
 
+#: With a window the place of the newest word is read in f0. That words of a window are not overwritten while it is read
+#: follows from what is in that memory (a ring of two windows, to which a vector adds one at most), which is cut here.
+WINDOW_CLAIMS = {name: claim for name, claim in CLAIMS.items() if name != "inputs"}
+WINDOW_CLAIMS["newest"] = "!(collision_newest && f0_live)"
+WINDOW_INVARIANTS = [*INVARIANTS, "!(vector_ended && both)"]
+
+
 def live(stage: int) -> str:
     return f"f{stage}_live" if stage < 3 else f"t{stage}_live"
 
@@ -133,7 +140,7 @@ def wrapper(core: Core, claims: list[str], memories: dict[str, str], signals: di
     return f"module top({header});\n{body}\nalways @* begin\n{asserts}\nend\nendmodule\n"
 
 
-def proven(folder, threads: int, claims: list[str], pipeline: int = 0, repeat: int = 0) -> bool:
+def proven(folder, threads: int, claims: list[str], pipeline: int = 0, repeat: int = 0, window: bool = False) -> bool:
     """Whether the claims hold for a core of ``threads``, by induction; with a ``pipeline`` its registers are in
     memory."""
     config = CoreConfig(Modular(2), threads=threads, depth=4, inputs=2, weights=2, fifo=16, repeat=repeat)
@@ -142,6 +149,10 @@ def proven(folder, threads: int, claims: list[str], pipeline: int = 0, repeat: i
         memories, signals = DEEP_MEMORIES, deep_signals(pipeline, threads)
         config = replace(config, width=4, threads=16, registers="memory", pipeline=pipeline)
         object.__setattr__(config, "threads", threads)  # a configuration refuses too few
+    if window:
+        memories = memories | {"newest": "inputs.ends"}
+        signals = signals | {"vector_ended": ("inputs.vector_ended", 1)}
+        config = replace(config, window=True)
     if repeat:
         signals = with_loops(signals)
     core = Core(config)
@@ -166,6 +177,15 @@ def proven(folder, threads: int, claims: list[str], pipeline: int = 0, repeat: i
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_no_instruction_and_no_result_reads_what_is_just_written(tmp_path, threads):
     assert proven(tmp_path, threads, [*INVARIANTS, *CLAIMS.values()])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_no_instruction_reads_where_a_window_ends_that_is_just_written(tmp_path, threads):
+    assert proven(tmp_path, threads, [*WINDOW_INVARIANTS, *WINDOW_CLAIMS.values()], window=True)
+
+
+def test_without_an_instruction_some_do(tmp_path):
+    assert not proven(tmp_path, 2, [*WINDOW_INVARIANTS, "!collision_newest"], window=True)
 
 
 def test_nor_does_it_in_a_core_that_repeats(tmp_path):
