@@ -75,7 +75,8 @@ class PinDriver:
         self.rest()
 
     def load(self, image: MachineImage) -> Iterator[None]:
-        """Write ``image`` at the load port, with pauses. Windows become empty in the cycle after the last word."""
+        """Write ``image`` at the load port, with pauses, and where there are streams a cycle after the last word, in
+        which windows become empty."""
         for number, item in enumerate(image.loads()):
             while not self.bits(3):
                 self.rest()
@@ -86,5 +87,6 @@ class PinDriver:
                 raise CheckError(f"word {number} of the image: load_ready expected 1, got 0")
             yield
         self.rest()
-        yield
-        self.rest()
+        if image.config.streams:
+            yield
+            self.rest()

@@ -44,7 +44,7 @@ def harness(config: Hardware, *, rom: bool = False, exposed: bool = False) -> st
     sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits, "QUIET": quiet}
     lines = [f"#define {name} {bits}\n" for name, bits in sizes.items()]
     lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
-    lines += ["#define ROM\n"] * rom + ["#define EXPOSED\n"] * exposed
+    lines += ["#define ROM\n"] * rom + ["#define EXPOSED\n"] * exposed + ["#define STREAMS\n"] * core.streams
     text = "".join(lines) + (Path(__file__).parent / "harness.cpp").read_text()
     return text + state_text("Core") if exposed else text
 

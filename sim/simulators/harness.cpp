@@ -1,7 +1,7 @@
 // The verilated core behind plain C functions. One call moves a whole batch list through the core: the caller hands over
 // arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS, ADDRESS_BITS, LOAD_BITS (of the pins
-// with data), QUIET (idle cycles after which nothing can follow) and LANES, and ROM or EXPOSED where they apply. Rows are
-// laid out like RETIRE and RESULT in record.py.
+// with data), QUIET (idle cycles after which nothing can follow) and LANES, and ROM, EXPOSED or STREAMS where they apply.
+// Rows are laid out like RETIRE and RESULT in record.py.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -141,8 +141,8 @@ void skinny_reset(void* handle) {
     core.top.eval();
 }
 
-// Writes `count` items at the load port, with a pause now and then and a cycle after the last one, which windows take to
-// become empty; returns how many were taken in `limit` cycles with
+// Writes `count` items at the load port, with a pause now and then, and where there are streams a cycle after the last
+// one, which windows take to become empty; returns how many were taken in `limit` cycles with
 // an offer.
 int64_t skinny_load(void* handle, const uint8_t* space, const uint32_t* address, const uint64_t* data, int64_t count,
                     int64_t limit) {
@@ -162,8 +162,10 @@ int64_t skinny_load(void* handle, const uint8_t* space, const uint32_t* address,
         core.tick();
     }
     core.rest();
+#ifdef STREAMS
     core.tick();
     core.rest();
+#endif
     core.top.eval();
 #endif
     return done;
