@@ -23,6 +23,8 @@ __all__ = ["Rolled", "roll"]
 FIELDS = ("dst", "src", "u", "k")
 #: Loops whose last round is written flat, at most, because of a register that cannot be stored.
 MOST_PEELED = 256
+#: Loops that are looked at to find out which steps are still needed.
+AHEAD = 4
 #: Bits for the number of weights.
 COPY_BITS = 24
 #: The longest bodies of inner loops that are tried: short ones leave room for an outer loop.
@@ -330,11 +332,24 @@ class _Writer:
         self.offset = tuple(old + (loop.rounds - 1) * step for old, step in zip(self.offset, loop.steps, strict=True))
 
     def items(self, items: Items, shift: int) -> None:
+        loops = [item for item in items if isinstance(item, _Loop)]
+        written = 0
         for item in items:
             if isinstance(item, int):
                 self.add(0, item, item + shift)
+                continue
+            written += 1
+            if any(isinstance(part, _Loop) for part in item.items):
+                self.loop(item, 1, shift)
             else:
-                self.loop(item, int(any(isinstance(part, _Loop) for part in item.items)), shift)
+                self.loop(item, self.level(item, loops[written : written + AHEAD]) if shift == 0 else 0, shift)
+
+    def level(self, loop: _Loop, following: Sequence[_Loop]) -> int:
+        """The level of a loop without others in it or round it: one that has its steps already, else one whose steps no
+        loop that follows takes."""
+        if self.config.repeat == 1 or self.held.get(0) == loop.steps:
+            return 0
+        return int(self.held.get(1) == loop.steps or self.held.get(0) in [other.steps for other in following])
 
     def words(self, fields: dict[str, NDArray[np.int64]], row: Row) -> Words:
         """The stored words. A flat word is ``flat`` in the last round of all loops that it is in."""

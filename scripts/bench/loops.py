@@ -110,7 +110,7 @@ def digits(kind: str) -> tuple[dict[str, Formula], Sequence[str]]:
         # So few rounds do not converge, which does not matter here.
         warnings.simplefilter("ignore")
         if kind == "linear":
-            model = LogisticRegression(max_iter=100)
+            model = LogisticRegression(max_iter=20)
         else:
             model = MLPClassifier(tuple(int(size) for size in kind.split("-")), max_iter=20, random_state=0)
         imported = import_model(model.fit(x / 16, y))
