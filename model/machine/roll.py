@@ -51,7 +51,7 @@ def roll(words: Words, config: CoreConfig, weights: int) -> Rolled:
     distinct = np.where(takes, np.cumsum(takes), 0)
     if not np.array_equal(np.diff(distinct[takes]), np.diff(k[takes])):
         columns = tuple(distinct if name == "k" else column for name, column in zip(FIELDS, row.fields, strict=True))
-        rooms = (True, False)
+        rooms: tuple[bool, ...] = (True, False)
         found += [replace(loop, copied=True) for loop in _loops(row._replace(fields=columns), config)]
     else:
         rooms = (False,)
@@ -75,9 +75,9 @@ def roll(words: Words, config: CoreConfig, weights: int) -> Rolled:
             laid = _laid_weights(k, takes, items, weights, config.weights, dense=dense)
             if laid is None:
                 continue
-            columns, sources = {**fields, "k": laid[0]}, laid[1]
-            out = _write(columns, config, row, items)
-            if out is not None and _proven(columns, out, config, row):
+            wanted, sources = {**fields, "k": laid[0]}, laid[1]
+            out = _write(wanted, config, row, items)
+            if out is not None and _proven(wanted, out, config, row):
                 return Rolled(*out, sources)
     return Rolled(words, np.arange(len(words)), np.arange(weights))
 

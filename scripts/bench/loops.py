@@ -68,7 +68,7 @@ def filtered(taps: Sequence[float]) -> tuple[dict[str, Formula], Sequence[str]]:
 def low_pass(count: int) -> list[float]:
     """A windowed sinc."""
     at = np.arange(count) - (count - 1) / 2
-    return (0.3 * np.sinc(0.3 * at) * np.hamming(count)).tolist()
+    return [float(tap) for tap in 0.3 * np.sinc(0.3 * at) * np.hamming(count)]
 
 
 def multiplied(count: int) -> tuple[dict[str, Formula], Sequence[str]]:

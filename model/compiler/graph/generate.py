@@ -132,9 +132,9 @@ def arrival(graph: Graph, registers: Registers) -> Listing:
     sender = _Sender(graph, registers)
     needs = _needs(graph)
     latest: list[int] = []
-    for value in graph.values:
-        read = [u for group in value.groups for (_, u, _), _ in group.form]
-        latest.append(max([*read, *(latest[operand] for group in value.groups for operand in operands(group))]))
+    for made in graph.values:
+        read = [u for group in made.groups for (_, u, _), _ in group.form]
+        latest.append(max([*read, *(latest[operand] for group in made.groups for operand in operands(group))]))
     order = sorted(range(len(latest)), key=latest.__getitem__)
     readers: list[list[tuple[int, int]]] = [[] for _ in graph.values]
     missing = [[len(set(operands(group))) for group in value.groups] for value in graph.values]
@@ -168,14 +168,16 @@ def arrival(graph: Graph, registers: Registers) -> Listing:
 
 
 def _open_all(order: Sequence[int], registers: Registers, readers: Sequence[Sequence[tuple[int, int]]]) -> None:
-    """Open all sums with their constants but for those that take over a register; where there are registers for that."""
+    """Open all sums with their constants, but for those that take over a register, where there are registers for
+    that."""
     last = [found[-1] if found else None for found in readers]
 
-    def takes_over(value: int) -> bool:
-        groups = enumerate(registers.values[value].groups)
-        return any(g.form == UNIT and g.base != ONE and last[g.base] == (value, place) for place, g in groups)
+    def begins(value: int) -> bool:
+        groups = registers.values[value].groups
+        takes = any(g.form == UNIT and g.base != ONE and last[g.base] == (value, n) for n, g in enumerate(groups))
+        return registers.constants[value] != NONE and len(groups) > 1 and not takes
 
-    opened = [value for value in order if registers.constants[value] != NONE and not takes_over(value)]
+    opened = [value for value in order if begins(value)]
     if len(opened) < len(registers.free):
         before = len(registers.code)
         for value in opened:
@@ -227,7 +229,7 @@ def packed(listing: Listing) -> Listing:
         )
         for instruction in listing.code
     ]
-    outputs = [(name, number(register), *rest) for name, register, *rest in listing.outputs]
+    outputs = [(name, number(register), at, restart) for name, register, at, restart in listing.outputs]
     return Listing(code, outputs, listing.cycles, max(listing.width - 1, 3))
 
 
