@@ -14,7 +14,7 @@ from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
 
 from .boxes import parse_box
-from .common import note, print_json, tell
+from .common import note, print_json, print_table, tell
 from .inputs import parse_number, read_columns
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ FORMULAS_ONLY = {
     "self_check": False,
     "scale": "none",
     "argmax": "",
-    "explain": False,
 }
 
 
@@ -67,9 +66,11 @@ def compile_model_file(args: argparse.Namespace) -> None:
         return
     for line in program.notes:
         note(f"{args.formula}: {line}")
-    if args.output is None:
+    if args.explain:
+        print_table(("format", "missed" if imported.argmax else "error"), sorted(program.tried.items()))
+    elif args.output is None:
         sys.stdout.write(dumps(program.model))
-    else:
+    if args.output is not None:
         form = f", {program.model.ring}" if program.model.ring else ""
         note(f"{args.output}: {program.cycles:,} cycles on {program.width} registers{form}")
     if program.model.ring:
@@ -94,6 +95,7 @@ def _answer(args: argparse.Namespace, program: ImportedProgram) -> dict[str, Any
         "linear": model.linear,
         "reversible": model.reversible,
         "ring": model.ring or None,
+        "tried": program.tried,
         "notes": list(program.notes),
         "file": args.output,
     }

@@ -148,6 +148,7 @@ def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str
 
 
 def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
+    """The texts of the columns ``names`` of a CSV file with a header."""
     # Blank lines at the end mean nothing; those before it are rows without values.
     text = read_text(path, INPUTS_BYTE).rstrip("\r\n")
     path = "<stdin>" if path == "-" else path

@@ -46,6 +46,7 @@ result), precision (as for skinny run).
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny verilog cube.skn --ring fixed:16.8 --threads 4 -o cube
+  $ skinny verilog cube.skn --ring fixed:16.8 --roll -o rolled   # what repeats becomes loops; listing.txt shows them
   $ cd cube && iverilog -o bench skinny_core_tb.v skinny_core.v && vvp -N bench
 """
 

@@ -130,7 +130,8 @@ class Core(Machine):
         if config.repeat:
             # Indices are moved in a stage of its own, after f2; all that follows is a cycle later.
             m.submodules.mover = mover = Mover(config)
-            word, word_tag, word_done = mover.word_o, Signal(tag_layout(config)), Signal()
+            word = mover.word_o
+            word_tag, word_done = Signal(tag_layout(config), name="word_tag"), Signal(name="word_done")
             m.d.sync += [word_tag.eq(f2_tag), word_done.eq(f2_done)]
             m.d.comb += [
                 sequencer.word.eq(store.word),

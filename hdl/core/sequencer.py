@@ -133,7 +133,8 @@ class Sequencer(wiring.Component):
         ]
         if self.config.state:
             # Streams that go on keep their turns while nothing runs.
-            goes_on, went_on = Signal(), Signal(reset_less=True)
+            goes_on = Signal()
+            went_on = Signal(reset_less=True)
             m.d.comb += [over.eq(Mux(live, self.done, ~goes_on | turn)), tag.goes_on.eq(went_on)]
             m.d.sync += [
                 goes_on.eq(~self.renew & (goes_on | self.start)),

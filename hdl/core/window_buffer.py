@@ -43,7 +43,7 @@ class WindowBuffer(InputBuffer):
             "coming_bank": In(1),
             "coming_thread": In(index_bits(config.threads)),
             "astray": Out(1),
-            "pointers": Out(members["pointers"].shape + config.window_bits + 1),
+            "pointers": Out(members["pointers"].shape + config.window_bits + 2 + self._vector_bits),
         }
 
     def elaborate(self, platform):
@@ -52,14 +52,19 @@ class WindowBuffer(InputBuffer):
         m.submodules.windows = windows = Windows(config)
         thread = Signal(self._vector_bits)
         u = Signal.like(self.u)
-        accept, vector_end, batch_end = Signal(), Signal(), Signal()
+        accept = Signal()
+        vector_end = Signal()
+        batch_end = Signal()
         # The same a cycle later, when it is known whether the window is full; the thread of the vector that ended.
-        vector_ended, batch_ended = Signal(), Signal()
-        ended = Signal.like(thread, reset_less=True)
+        vector_ended = Signal()
+        batch_ended = Signal()
+        ended = Signal.like(thread)
         # A thread without a vector passes by; some vector of the batch that comes in found its window full.
-        passing, some = Signal(), Signal()
+        passing = Signal()
+        some = Signal()
         at_last = thread == config.threads - 1
-        found, complete = Signal(), Signal()
+        found = Signal()
+        complete = Signal()
         banks = Banks(m, self)
         banks.use(m, complete)
         m.d.comb += [
@@ -69,7 +74,7 @@ class WindowBuffer(InputBuffer):
             batch_end.eq(vector_end & (self.i.p.last | at_last)),
             found.eq(vector_ended & windows.full),
             complete.eq(batch_ended & (some | windows.full)),
-            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken, windows.front)),
+            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken, windows.front, vector_ended, ended)),
             windows.accept.eq(accept),
             windows.vector_end.eq(vector_end),
             windows.batch_ended.eq(batch_ended),
@@ -98,7 +103,7 @@ class WindowBuffer(InputBuffer):
         if self.memory:
             # Where the newest word of each vector is.
             bits = config.window_bits + config.guard
-            m.submodules.newest = newest = self.target.memory(bits, 2 << len(thread), [])
+            m.submodules.ends = newest = self.target.memory(bits, 2 << len(thread), [])
             newest_place = newest.data[: config.window_bits]
             m.d.comb += [
                 newest.addr.eq(Cat(self.coming_thread, self.coming_bank)),

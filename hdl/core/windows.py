@@ -81,10 +81,11 @@ class Windows(wiring.Component):
         places = [Signal(self.config.window_bits, name=f"place{thread}") for thread in threads]
         were_full = [Signal(name=f"full{thread}") for thread in threads]
         # Whether a batch has begun to come in; whether windows are yet to be emptied.
-        amid, due = Signal(), Signal()
+        amid = Signal()
+        due = Signal()
         empty = Signal()
         m.d.comb += [
-            empty.eq(~amid & ~self.used & (due | (self.renew & ~self.accept))),
+            empty.eq(due & ~amid & ~self.used),
             self.waits.eq(due & ~amid),
             # A thread that passes by keeps its place: only a word adds the carry.
             self.place.eq((Cat(Const(1, 1), places[0]) + Cat(~self.passing, self.u))[1:]),
@@ -94,7 +95,7 @@ class Windows(wiring.Component):
         ]
         m.d.sync += [
             amid.eq(self.accept | (amid & ~self.batch_ended)),
-            due.eq((self.renew | due) & ~empty),
+            due.eq(self.renew | (due & ~empty)),
         ]
         with m.If(empty):
             m.d.sync += [*(place.eq(0) for place in places), *(full.eq(0) for full in were_full)]

@@ -38,6 +38,8 @@ __all__ = ["Calibration", "Chosen", "choose_format"]
 #: reads as one, so that there is at least one.
 NARROWEST, WIDEST = 8, 24
 INTEGER = (1, 2, 3, 4)
+#: Outputs are divided by this power of two at most so that weights fit that the compiler made of several constants.
+MOST_LIFT = 6
 #: Ranges of rows are widened by this, because other rows will come; ranges on a box by what rounding may add.
 ROW_MARGIN, BOX_MARGIN = 1.25, 1.01
 #: Rows on which a format must do first.
@@ -137,15 +139,18 @@ def _candidates(
 ) -> list[_Candidate]:
     """Scaled programs; those that differ in their constants alone are compiled once."""
     multiplied = any(_multiplies(node.kind, len(node.args)) for node in postorder(*imported.outputs.values()))
-    read = [name for name in imported.inputs if name in imported.read]
+    known = imported.read
+    read = [name for name in imported.inputs if name in known]
     integers: Sequence[int] = INTEGER
     if bits is not None and frac is not None:
         integers = (bits - 1 - frac,)
         if frac == bits - 1:
             raise InputError(f"fixed:{bits}.{frac} does not hold one, which a register starts with: take .{frac - 1}")
     out: list[_Candidate] = []
-    for integer in integers:
-        scaled = scale_model(imported, ranges, margin, Room(integer, integer // 2 if multiplied else integer))
+    rooms = [Room(integer, integer // 2 if multiplied else integer) for integer in reversed(integers)]
+    while rooms:
+        room = rooms.pop()
+        scaled = scale_model(imported, ranges, margin, room)
         first = next((found for found in out if same_shape(found.scaled.outputs, scaled.outputs)), None)
         if first is not None and first.slots is not None:
             values = [node.value for node in constant_nodes(scaled.outputs)]
@@ -154,6 +159,10 @@ def _candidates(
         else:
             compilation, slots = compile_settable(scaled.outputs, read, width, keep)
         program = compilation.program
+        widest = max((abs(weight) for weight in program.weights), default=Fraction(0))
+        if widest >= 1 << room.integer and room.lift < MOST_LIFT:
+            rooms.append(room._replace(lift=room.lift + 1))
+            continue
         program = replace(
             program,
             argmax=imported.argmax,
@@ -161,7 +170,7 @@ def _candidates(
             input_scales=tuple(scaled.input_exponents[name] for name in program.inputs),
             outputs=tuple(output._replace(scale=scaled.output_exponents[output.name]) for output in program.outputs),
         )
-        out.append(_Candidate(integer, scaled, replace(compilation, program=program), slots))
+        out.append(_Candidate(room.integer, scaled, replace(compilation, program=program), slots))
     return out
 
 

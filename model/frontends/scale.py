@@ -29,10 +29,12 @@ ALIKE = 5
 
 
 class Room(NamedTuple):
-    """What a word holds: constants below ``2^integer``, values that are multiplied below ``2^target``."""
+    """What a word holds: constants below ``2^integer``, values that are multiplied below ``2^target``; outputs are
+    divided by ``2^lift`` once more, where constants that were multiplied with each other need it."""
 
     integer: int
     target: int
+    lift: int = 0
 
 
 class Scaled(NamedTuple):
@@ -62,11 +64,11 @@ def scale_model(imported: Imported, ranges: Mapping[int, Range], margin: float, 
         if not all(id(value) in sent for value in layer.values):
             scaling.layer(layer.values, room.target)
     if imported.argmax:
-        scaling.layer(list(outputs.values()), room.integer)
+        scaling.layer(list(outputs.values()), room.integer - room.lift)
         scaling.align(list(outputs.values()))
     else:
         for value in outputs.values():
-            scaling.layer([value], room.integer)
+            scaling.layer([value], room.integer - room.lift)
     known = scaling.known
     for layer in imported.layers:
         scaling.below(layer.values)

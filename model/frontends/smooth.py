@@ -109,16 +109,21 @@ def _layer_name(imported: Imported, number: int) -> str:
 
 
 def _activation(name: str, size: float, error: Fraction) -> Activation:
-    """A polynomial within ``error`` of the function, whose argument is at most ``size``."""
-    tail = float(error) / 2
-    far = math.atanh(1 - tail) if name == "tanh" else math.log(1 / tail - 1)
-    cut = size > far
-    half = Fraction(math.ceil((far if cut else max(size, SMALLEST)) * STEPS), STEPS)
+    """A polynomial within ``error`` of the function, whose argument is at most ``size``. The sigmoid of ``v`` is half
+    of ``1 + tanh(v/2)``, so that all polynomials are odd but for a number."""
+    factor = 2 if name == "sigmoid" else 1
+    tail = float(error) * factor / 2
+    far = math.atanh(1 - tail) if tail < 1 else 0.0
+    cut = size / factor > far
+    half = Fraction(math.ceil((far if cut else max(size / factor, SMALLEST)) * STEPS), STEPS)
     (v,) = variables("v")
-    allowed = error / 2 if cut else error
-    found = approximate({"y": Formula("function", (v,), name)}, {"v": (-half, half)}, allowed)["y"]
+    allowed = error * factor / (2 if cut else 1)
+    found = approximate({"y": Formula("function", (v,), "tanh")}, {"v": (-half, half)}, allowed)["y"]
     (part,) = found.parts
-    return Activation(half, cut, tuple(monomials(part.chebyshev)), found.error + (error / 2 if cut else 0))
+    coefficients = [coefficient / factor for coefficient in monomials(part.chebyshev)]
+    coefficients[0] += Fraction(factor - 1, 2)
+    made = found.error / factor + (error / 2 if cut else 0)
+    return Activation(half * factor, cut, tuple(coefficients), made)
 
 
 def _cut(argument: Formula, half: Fraction) -> Formula:
@@ -129,13 +134,8 @@ def _cut(argument: Formula, half: Fraction) -> Formula:
 
 
 def _horner(t: Formula, coefficients: tuple[Fraction, ...]) -> Formula:
-    """The polynomial over ``t``, by Horner's rule in ``t²``, as all powers but the first and the zeroth are odd."""
+    """The polynomial over ``t``, whose powers are odd but for the number, by Horner's rule in ``t²``."""
     odd = coefficients[1::2]
-    if any(coefficients[2::2]):
-        out = constant(coefficients[-1])
-        for coefficient in coefficients[-2::-1]:
-            out = total([product([out, t]), constant(coefficient)])
-        return out
     inner = constant(odd[-1])
     square = t**2
     for coefficient in odd[-2::-1]:

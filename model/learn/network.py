@@ -1,7 +1,8 @@
 """The programs that are learned, as arrays: many of them at once, evaluated and differentiated on a batch of rows.
 
-A program has *units*, each a product of two affine forms of the inputs (*products*) or the square of one (*squares*),
-and outputs that are affine in inputs and units, ``y = W·x + V·h``. Units are shared by all outputs; those of the family
+A program has *units*, each a product of two affine forms of the inputs (*products*), the square of one (*squares*),
+or one form where it is above zero (*relu*, the usual network, which is the rival of the others), and outputs that are
+affine in inputs and units, ``y = W·x + V·h``. Units are shared by all outputs; those of the family
 *separate* are squares that belong to one output and are added or taken away, which three registers can hold.
 
 ``forms`` holds the affine forms of all units and then those of all outputs, one row each, the bias last. Rows of data
@@ -22,7 +23,7 @@ __all__ = ["FAMILIES", "Array", "Gradient", "Models", "Shape", "initial"]
 Array = NDArray[Any]
 
 #: Affine forms of a unit.
-FAMILIES = {"linear": 0, "squares": 1, "products": 2, "separate": 1}
+FAMILIES = {"linear": 0, "squares": 1, "products": 2, "separate": 1, "relu": 1}
 
 
 class Shape(NamedTuple):
@@ -76,6 +77,9 @@ class Models:
         factors, outputs = all_forms[:, : shape.factors], all_forms[:, shape.factors :]
         if not shape.units:
             return factors, factors, outputs
+        if shape.family == "relu":
+            units = np.maximum(factors, 0)
+            return factors, units, outputs + self.reads @ units
         second = factors[:, 1::2] if shape.family == "products" else factors
         units = factors[:, :: FAMILIES[shape.family]] * second
         return factors, units, outputs + self.reads @ units
@@ -103,6 +107,8 @@ class Models:
             by_factors = np.empty_like(factors)
             np.multiply(by_units, factors[:, 1::2], out=by_factors[:, 0::2])
             np.multiply(by_units, factors[:, 0::2], out=by_factors[:, 1::2])
+        elif self.shape.family == "relu":
+            by_factors = by_units * (factors > 0)
         else:
             by_factors = 2 * by_units * factors
         return np.concatenate([by_factors, errors], axis=1), by_units

@@ -1,8 +1,9 @@
 """Pruning: fewer weights, until a program fits a budget of cycles.
 
-What a program costs is what :mod:`.build` writes: each kept weight one cycle, a bias for each form, two cycles for each
-unit, and for each output one that applies its form and one that sends it. With argmax a constant that all outputs have
-means nothing, so that one bias is free; a single output is compared with zero in a cycle more.
+What a program costs is what :func:`~.sparse.build` writes: each kept weight one cycle, a bias for each form, two
+cycles for each unit (one for a relu), and for each output one that applies its form and one that sends it. With
+argmax a constant that all outputs have means nothing, so that one bias is free; a single output is compared with zero
+in a cycle more.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from .network import FAMILIES, Array, Gradient, Models
 from .training import Adam, Batches, loss_and_errors, train
 
-__all__ = ["cycles", "drop_dead", "prune_path", "prune_to", "slopes"]
+__all__ = ["applies", "cycles", "drop_dead", "prune_path", "prune_to", "slopes"]
 
 #: Steps of the way from all weights to the least budget.
 STEPS = 30
@@ -27,6 +28,11 @@ REVIVED = 0.1
 RATE = 3e-3
 
 
+def applies(family: str) -> int:
+    """The cycles that make a unit of its forms."""
+    return 1 if family == "relu" else 2
+
+
 def cycles(models: Models, task: str) -> NDArray[np.int64]:
     """The cycles of each model."""
     shape = models.shape
@@ -35,7 +41,7 @@ def cycles(models: Models, task: str) -> NDArray[np.int64]:
     alive = models.read.any(axis=1).sum(axis=1)
     reads = models.read.sum(axis=(1, 2)) if shape.shared else 0
     fixed = 3 * shape.outputs + {"classes": -1, "sign": 1, "numbers": 0}[task]
-    return np.asarray(weights + alive * (per + 2) + reads + fixed)
+    return np.asarray(weights + alive * (per + applies(shape.family)) + reads + fixed)
 
 
 def drop_dead(models: Models) -> None:
@@ -105,7 +111,7 @@ def _cheapest_unit(
         without = outputs - one.reads[:, :, unit, None] * units[:, None, unit]
         gain = float(loss_and_errors(task, without, targets)[0][0]) - loss
         weights = int(one.kept[0, unit * per : (unit + 1) * per, :-1].sum())
-        saved = weights + per + 2 + (int(one.read[0, :, unit].sum()) if shape.shared else 0)
+        saved = weights + per + applies(shape.family) + (int(one.read[0, :, unit].sum()) if shape.shared else 0)
         if best is None or gain / saved < best[1]:
             best = unit, gain / saved
     return best

@@ -1,8 +1,9 @@
 """A learned program in the units of the data, and the skinny program that computes it.
 
 The program holds each unit in a register of its own: ``R = f·1`` and ``R = f·R`` make a square, with another form in
-the second assign a product. An output is one form of inputs, registers and a constant, applied to one and sent. Of the
-family *separate*, whose units belong to one output each, only one unit is held at a time: three registers do.
+the second assign a product, and one assign with relu a relu. An output is one form of inputs, registers and a
+constant, applied to one and sent. Of the family *separate*, whose units belong to one output each, only one unit is
+held at a time: three registers do.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ class Sparse(NamedTuple):
         """The outputs of ``rows``, of shape ``(rows, outputs)``."""
         factors = rows @ self.factors[..., :-1].reshape(-1, rows.shape[1]).T
         shaped = factors.reshape(len(rows), *self.factors.shape[:2]) + self.factors[..., -1]
-        units = shaped[..., 0] * shaped[..., -1] if self.factors.size else np.zeros((len(rows), 0))
+        if not self.factors.size:
+            units = np.zeros((len(rows), 0))
+        elif self.family == "relu":
+            units = np.maximum(shaped[..., 0], 0)
+        else:
+            units = shaped[..., 0] * shaped[..., -1]
         return np.asarray(rows @ self.outputs[:, :-1].T + self.outputs[:, -1] + units @ self.reads.T)
 
     @property
@@ -87,8 +93,12 @@ class _Writer:
     def write(self, dst: int, src: int, form: Form, mode: Mode, sign: int = 1) -> None:
         self.code.append((dst, src, sign, self.forms.setdefault(form, len(self.forms)), mode))
 
-    def unit(self, register: int, rows: Sequence[Sequence[Fraction]]) -> None:
-        """Make ``register`` hold a unit, the product of its first and its last form."""
+    def unit(self, register: int, rows: Sequence[Sequence[Fraction]], family: str) -> None:
+        """Make ``register`` hold a unit, the product of its first and its last form, or its form where that is above
+        zero."""
+        if family == "relu":
+            self.write(register, ONE, self.form(rows[0], {}), Mode.RELU)
+            return
         self.write(register, ONE, self.form(rows[0], {}), Mode.ASSIGN)
         self.write(register, register, self.form(rows[-1], {}), Mode.ASSIGN)
 
@@ -101,7 +111,7 @@ def build(
     shared = exact.family != "separate"
     if shared:
         for number, rows in enumerate(exact.factors):
-            writer.unit(FIRST + number, rows.tolist())
+            writer.unit(FIRST + number, rows.tolist(), exact.family)
     for (name, scale), row, reads in zip(outputs, exact.outputs.tolist(), exact.reads.tolist(), strict=True):
         registers = {FIRST + number: value for number, value in enumerate(reads)} if shared else {}
         writer.write(OUT, ONE, writer.form(row, registers), Mode.ASSIGN)

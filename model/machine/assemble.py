@@ -44,8 +44,9 @@ from .isa import (
     memory_size,
     zero_weight,
 )
-from .repeat import Trace, loop_text, loop_words, unroll
+from .repeat import Trace, body_ends, loop_text, loop_words, unroll
 from .rolling import Layout, roll_words
+from .streams import padding
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -145,6 +146,11 @@ class Image:
         return self.window or 1 << self.vector.bit_length() - 1
 
     @property
+    def silent_vectors(self) -> int:
+        """The vectors of all threads that fill their windows and do not run."""
+        return padding(self.program) * self.config.threads
+
+    @property
     def settings(self) -> dict[Setting, int]:
         found = {
             Setting.LAST_WORD: len(self.words) - 1,
@@ -181,7 +187,7 @@ class Image:
         return cycles.timetable(self, sizes, waits)
 
     def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
-        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
+        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes, waits.tunes)
 
     def named_weights(self) -> Iterator[Write]:
         """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
@@ -215,7 +221,8 @@ class Image:
         return f"word {address} ({text})"
 
     def listing(self) -> str:
-        """A line a word: address, word in hexadecimal, meaning, statement of the program."""
+        """A line a word: address, word in hexadecimal, meaning, statement of the program. The body of a loop is moved
+        to the right, and its repeat says where it ends."""
         digits = (self.config.word_bits + 3) // 4
         scalars = scalar_texts(self.program)
         lines = []
@@ -231,8 +238,15 @@ class Image:
                 strict=True,
             )
         ]
+        ends = body_ends(self.config, self.words) if self.rolled else {}
+        bodies: list[int] = []
         rows = zip(self.words.tolist(), texts, self.instructions.tolist(), strict=True)
         for address, (word, text, number) in enumerate(rows):
+            bodies = [end for end in bodies if end >= address]
+            text = "  " * len(bodies) + text
+            if address in ends:
+                text = f"{text.rpartition(' ')[0]} {ends[address]}"
+                bodies.append(ends[address])
             note = ""
             if number >= 0 and number != shown:
                 note = f"{number}: " + instruction_texts(self.program, scalars, number, number + 1)[0]
@@ -253,6 +267,9 @@ def fit_image(
     The core of a self-check has the guard, unless ``guard=False`` is given. With ``roll`` the program is rolled, and
     the core repeats as far as that needs; None rolls a program that does not fit the ``depth`` that is given."""
     flat_fits = program.words + program.emits <= given.get("depth", MOST_WORDS)
+    if self_check and roll is None and flat_fits and "depth" in given:
+        flat = assemble(program, _fit_checked(program, ring, given | {"depth": MOST_WORDS}), True, roll=False)
+        flat_fits = len(flat) <= given["depth"]
     if roll or (roll is None and not flat_fits and given.get("repeat") != 0):
         return _fit_rolled(program, ring, self_check, given)
     if not self_check:
@@ -287,7 +304,8 @@ def _fit_rolled(program: Program, ring: Ring, self_check: bool, given: dict[str,
     image = min(images, key=len)
     depth = given.get("depth", memory_size(len(image)))
     if len(image) > depth:
-        raise InputError(f"{len(image)} program words, rolled, do not fit a memory of {depth}")
+        rolled = ", rolled," if image.rolled else ""
+        raise InputError(f"{len(image)} program words{rolled} do not fit a memory of {depth}")
     return replace(image, config=replace(image.config, depth=depth))
 
 

@@ -23,7 +23,7 @@ from skinny.model.errors import InputError
 from .isa import ONE, CoreConfig, Op, Sending, Words
 
 __all__ = ["END_BITS", "MOST_BODY", "MOST_ROUNDS", "Trace", "next_state", "repeat_word", "round_states", "step_word"]
-__all__ += ["LAST_STATE", "STATE_BITS", "loop_text", "loop_words", "payload_at", "unroll"]
+__all__ += ["LAST_STATE", "STATE_BITS", "body_ends", "loop_text", "loop_words", "payload_at", "unroll"]
 
 #: Bits of the address of a body's last word: bodies are shorter than what these count.
 END_BITS = 6
@@ -94,6 +94,17 @@ def loop_text(word: int, fields: Mapping[str, int], config: CoreConfig) -> str:
     rounds = _rounds().get(state, 0)
     level = payload >> END_BITS + STATE_BITS & 1 if config.repeat == 2 else 0
     return f"repeat {level}: {rounds} rounds to ..{payload % (1 << END_BITS)}"
+
+
+def body_ends(config: CoreConfig, words: Words) -> dict[int, int]:
+    """For the address of each repeat that of the last word of its body."""
+    found = {}
+    for address in np.flatnonzero(loop_words(config, words)).tolist():
+        word = int(words[address])
+        if not config.decode(word)["neg"]:
+            end = (word >> payload_at(config)) % (1 << END_BITS)
+            found[address] = address + 1 + (end - address - 1) % (1 << END_BITS)
+    return found
 
 
 class Trace(NamedTuple):

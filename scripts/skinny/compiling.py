@@ -71,6 +71,10 @@ def compile_definitions(
     for name in sorted(without):
         if name not in PASSES:
             raise InputError(f"there is no pass {name!r}: --without takes {', '.join(PASSES)}")
+    if inputs and definitions.streaming:
+        raise InputError(
+            "the words of a sample arrive in the order in which the text names them: it goes without inputs"
+        )
     if definitions.states:
         from skinny.model.compiler.stream import compile_states, in_format
 

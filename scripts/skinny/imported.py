@@ -59,24 +59,27 @@ def compile_model(
         if known is None:
             raise InputError(
                 f"{imported.title}: its activations become polynomials on the range that they are used on: give "
-                "calibration=rows, such as those it was fitted on, or box=(LO, HI)"
+                "calibration=rows, such as those it was fitted on, or box=(LO, HI) (--calibration FILE.csv, --box)"
             )
         activations = find_activations(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
         imported = smoothed(imported, activations)
     if ring is None:
-        read = [name for name in imported.inputs if name in imported.read]
+        idle = set(imported.idle)
+        read = [name for name in imported.inputs if name not in idle]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
         program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
-        return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises))
+        return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises, {}))
     if known is None:
         raise InputError(
             f"ring={ring!r} needs to know the inputs: give calibration=rows, such as those it was fitted on, or "
-            "box=(LO, HI)"
+            "box=(LO, HI) (--calibration FILE.csv, --box)"
         )
     bits, frac = _format(ring)
     chosen = choose_format(imported, width, promises, known, bits=bits, frac=frac, error=allowed)
     return ImportedProgram(
-        chosen.compilation.program, imported, Origin(source, chosen.slots, chosen.scaled, activations, promises)
+        chosen.compilation.program,
+        imported,
+        Origin(source, chosen.slots, chosen.scaled, activations, promises, chosen.tried),
     )
 
 
@@ -130,13 +133,15 @@ def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
 
 class Origin(NamedTuple):
     """How a program came from its model, the ``source``: the constants that its weights are, the powers of two that
-    were folded into them, if there is a format, the polynomials of its activations, and the promises that it keeps."""
+    were folded into them, if there is a format, the polynomials of its activations, the promises that it keeps, and the
+    formats that were tried."""
 
     source: Imported
     slots: Slots | None
     scaled: Scaled | None
     activations: Activations
     keep: frozenset[str]
+    tried: Mapping[str, float]
 
 
 class ImportedProgram(Program):
@@ -164,6 +169,12 @@ class ImportedProgram(Program):
     def classes(self) -> tuple[Any, ...]:
         """The labels of a classifier, by the number that the program sends."""
         return self.imported.classes
+
+    @property
+    def tried(self) -> dict[str, float]:
+        """The formats that were tried, with the number of rows that they decide otherwise than floats; for numbers the
+        largest error, in parts of what is allowed."""
+        return dict(self.origin.tried)
 
     @property
     def cycles(self) -> int:
@@ -245,7 +256,7 @@ class ImportedProgram(Program):
         again = import_model(model)
         if again is None:
             raise InputError(f"set_weights takes a trained model, not {shown(model)}")
-        _, slots, scaled, activations, keep = self.origin
+        _, slots, scaled, activations, keep, _ = self.origin
         source = again
         if activations:
             again = smoothed(again, activations)
@@ -261,7 +272,7 @@ class ImportedProgram(Program):
                     "one: compile the model again"
                 )
         named = replace(imported, classes=again.classes, title=again.title)
-        return ImportedProgram(program, named, Origin(source, slots, scaled, activations, keep))
+        return ImportedProgram(program, named, Origin(source, slots, scaled, activations, keep, {}))
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)

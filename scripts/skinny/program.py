@@ -48,11 +48,13 @@ from .answers import (
 from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
 from .extras import needs_extra
 from .streams import (
+    Piece,
     first_sample,
     random_samples,
     samples_for,
     stream_results,
     stream_simulation,
+    tuned,
     watched_stream,
 )
 from .trace import Trace
@@ -280,18 +282,27 @@ class Program:
         """The states of a stream program, by name, and their registers."""
         return dict(self.model.state)
 
-    def run_stream(self, samples: Any = None, ring: str | Ring | None = None, *, pad: bool = False) -> StreamResults:
+    def run_stream(
+        self,
+        samples: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        pad: bool = False,
+        retune: Mapping[int, Mapping[str, Number]] | None = None,
+    ) -> StreamResults:
         """The outputs of a program with states or a window on a stream, one list of numbers for each output.
 
         ``samples`` are those of one stream, in the order of time, as :meth:`run` takes a batch; or an array of shape
         ``(streams, samples, words)``, and there is a list for each stream then. A program without inputs takes the
         number of samples. A window has results when it is full: with the first sample if ``pad`` puts zeros before it.
+        ``retune`` sets named weights while the stream runs, ``{500: {"kp": 1.2}}`` before sample 500, counted from 1.
         Ring and warnings are as for :meth:`run`.
         """
         ring = self._ring(ring, "exact")
         units = Units(self.model, ring)
         given, single = self._samples(samples, units, pad)
-        found, precision = watched_stream(self.model, ring, given, pad)
+        pieces = tuned(self.model, retune or {}, given.elements.shape[1])
+        found, precision = watched_stream(pieces, ring, given, pad)
         _warn(precision)
         return _results(units, found, single)
 
@@ -330,7 +341,7 @@ class Program:
         count = samples.elements.shape[1]
         if count < first:
             raise InputError(f"the window is full with sample {first}, not with {count}: pad fills it with zeros")
-        _warn(watched_stream(self.model, ring, samples, pad)[1])
+        _warn(watched_stream([Piece(0, self.model)], ring, samples, pad)[1])
         state = begin_streams(self.model, ring, 1, padded=pad)
         found, starts = runs_of(self.model, ring, samples.elements[0], state)
         return Trace(self.model, ring, found[-1], starts[-1])
@@ -439,6 +450,7 @@ class Program:
         *,
         random: int | None = None,
         pad: bool = False,
+        retune: Mapping[int, Mapping[str, Number]] | None = None,
         threads: int | None = None,
         simulator: str | None = None,
         vcd: Path | None = None,
@@ -446,9 +458,9 @@ class Program:
         """Simulate the core on streams, a thread for each, and compare it with the cycle model in every cycle; a
         difference is a :exc:`CheckError`.
 
-        ``samples`` are as for :meth:`run_stream`; or ``random`` is the number of random samples of as many streams as
-        the core has threads. ``results`` holds what :meth:`run_stream` gives, by name. ``skinny sim --help`` explains
-        the options and the other keys.
+        ``samples`` and ``retune`` are as for :meth:`run_stream`; or ``random`` is the number of random samples of as
+        many streams as the core has threads. ``results`` holds what :meth:`run_stream` gives, by name. ``skinny sim
+        --help`` explains the options and the other keys.
         """
         from skinny.sim import SIMULATORS
         from skinny.sim.simulators.choose import choose
@@ -466,12 +478,13 @@ class Program:
             raise InputError("give samples or a number of random samples, not both")
         else:
             given, single = random_samples(as_whole(random, "number of random samples"), image), False
-        expected, precision = watched_stream(self.model, ring, given, pad)
+        pieces = tuned(self.model, retune or {}, given.elements.shape[1])
+        expected, precision = watched_stream(pieces, ring, given, pad)
         precision = precision if random is None or self.model.box is not None else lost_weights(self.model, ring)
         _warn(precision)
         taken, _ = choose(simulator, waveform is not None)
         began = perf_counter()
-        found, figures = stream_simulation(image, given.elements, expected, taken, padded=pad, vcd=waveform)
+        found, figures = stream_simulation(image, pieces, given.elements, expected, taken, padded=pad, vcd=waveform)
         figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
         columns = stream_results(units, found)
         return figures | {"results": {name: column[0] if single else column for name, column in columns.items()}}

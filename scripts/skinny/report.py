@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skinny.model.errors import InputError
+from skinny.model.files import write_file
 from skinny.model.frontends.measure import LayerMeasure
 
 from .values import as_path
@@ -74,8 +75,8 @@ class Report:
         else:
             title = html.escape(self.facts["model"])
             text = f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{self._repr_html_()}\n'
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(text)
+        content = text.encode()
+        write_file(name, lambda file: file.write(content))
 
     def __repr__(self) -> str:
         return "\n".join([self._headline(), *("  ".join(row) for row in self._stage_rows())])

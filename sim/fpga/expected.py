@@ -52,6 +52,8 @@ def expected_cells(
         threads = 1 << index_bits(config.threads)
         registers = (config.bits + guard, threads << index_bits(config.width))
         each += [registers, registers, *([(config.bits + guard, threads)] if config.attention else [])]
+    if config.window:
+        each.append((config.window_bits + guard, 2 << vector_bits))
     memories = each * cores + [results] * engine
     if config.argmax:
         memories += (1 + guard) * [(config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length())]

@@ -50,6 +50,8 @@ def test_a_format_by_rows(skinny, answer, net):
     code, out, _ = skinny("run", "net.npz", "--inputs", "rows.csv", "--json")
     assert code == 0
     assert json.loads(out)["outputs"]["class"] == net
+    code, out, _ = skinny("compile", "net.onnx", "--ring", "fixed", "--calibration", "rows.csv", "--explain")
+    assert (code, program.ring in out) == (0, True)
     code, out, _ = skinny("compile", "net.onnx", "--ring", "fixed:20", "--calibration", "rows.csv", "--width", "45")
     assert code == 0
     assert loads(out).ring.startswith("fixed:20.")
@@ -69,7 +71,6 @@ def test_json(answer, net):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("--explain", "--explain is about formulas: a trained model is compiled without it"),
         ("--no-attention", "--no-attention is about formulas"),
         ("--argmax y", "--argmax is about formulas"),
         ("--ring fixed", "--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI"),
@@ -96,4 +97,5 @@ def test_files_that_are_no_network(skinny, folder):
         code, out, err = skinny("compile", name)
         assert (code, out) == (2, "")
         assert err.startswith(f"skinny: error: {name}: {why}")
+    assert "model.pkl: a pickle runs code of whoever wrote it when it is read" in skinny("compile", "model.pkl")[2]
     assert "--calibration is about trained models" in skinny("compile", "a*b", "--calibration", "rows.csv")[2]

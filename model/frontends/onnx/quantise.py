@@ -42,7 +42,8 @@ def quantised(step: Step) -> Value:
     if isinstance(given, np.ndarray):
         kind = np.iinfo(zero.dtype)
         whole = np.rint(given.astype(np.float64) / scale.astype(np.float64)) + zero
-        return np.clip(whole, kind.min, kind.max).astype(zero.dtype)
+        kept: Array = np.clip(whole, kind.min, kind.max).astype(zero.dtype)
+        return kept
     # Exporters leave out a rectifier whose work the lower end of the whole numbers does.
     if zero.size == 1 and zero == np.iinfo(zero.dtype).min:
         given = step.held.relu(given, step.name)

@@ -57,6 +57,9 @@ def test_places_and_fullness_are_those_of_a_count_for_each_thread(bench, threads
                 ctx.set(windows.renew, 1)
                 await ctx.tick()
                 ctx.set(windows.renew, 0)
+                assert ctx.get(windows.waits)
+                await ctx.tick()
+                assert not ctx.get(windows.waits)
         assert epoch
 
     bench.simulate(windows, drive)

@@ -23,7 +23,9 @@ def digits() -> Callable[[int], tuple[Any, Any, Any, Any]]:
     rows, labels = load_digits(return_X_y=True)
 
     def split(seed: int) -> tuple[Any, Any, Any, Any]:
-        parts = train_test_split(np.asarray(rows), np.asarray(labels), test_size=0.25, stratify=labels, random_state=seed)
+        parts = train_test_split(
+            np.asarray(rows), np.asarray(labels), test_size=0.25, stratify=labels, random_state=seed
+        )
         return parts[0], parts[1], parts[2], parts[3]
 
     return split

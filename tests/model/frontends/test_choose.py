@@ -109,6 +109,7 @@ def test_a_bound_that_does_not_hold_names_the_layer():
     """In three bits rounding may add as much as there is room for."""
     box = {"x": (Fraction(-1), Fraction(1)), "y": (Fraction(-1), Fraction(1))}
     with pytest.raises(
-        CheckError, match=r"net: no format of 3 bits is proven safe on the box: (hidden layer 1|net) may overflow; allow"
+        CheckError,
+        match=r"net: no format of 3 bits is proven safe on the box: (hidden layer 1|net) may overflow; allow",
     ):
         choose_format(regressor(), 64, frozenset(), Calibration({}, box), bits=3, error=Fraction(100))

@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import numpy as np
-from sklearn.linear_model import LinearRegression
 from skinny.model.frontends.find import import_model
+from sklearn.linear_model import LinearRegression
 
 
 class Renamed(LinearRegression):

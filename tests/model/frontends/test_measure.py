@@ -28,7 +28,7 @@ def test_ranges_are_those_of_the_rows():
 
 
 def test_errors_are_those_of_words():
-    """With x/2 and hidden/4 in words with 5 fraction bits, steps of 2^-5: 0.3 is 9.6 → 10/64 more than 0.3, and so on."""
+    """Inputs are rounded to steps of 2^(e - 5), and no error grows by more than the weights and a step a layer."""
     scaled = scale_model(NET, row_ranges(NET.outputs.values(), COLUMNS), 1.0, Room(1, 0))
     ring = FixedPoint(7, 5)
     inputs, hidden, output = measure_layers(NET, COLUMNS, scaled, ring)

@@ -43,7 +43,9 @@ def test_the_function_is_the_same_and_everything_fits(room, argmax):
         point = {key: exact.encode_all([Fraction(float(column[0]))]) for key, column in COLUMNS.items()}
         small = {key: exact.encode_all([Fraction(float(column[0]))]) for key, column in inside.items()}
         expected = evaluate(formula, point, exact)[0]
-        assert evaluate(scaled.outputs[name], small, exact)[0] * Fraction(2) ** scaled.output_exponents[name] == expected
+        assert (
+            evaluate(scaled.outputs[name], small, exact)[0] * Fraction(2) ** scaled.output_exponents[name] == expected
+        )
     for node in postorder(*scaled.outputs.values()):
         if node.kind == "constant":
             assert abs(node.value) < 1 << room.integer

@@ -39,7 +39,7 @@ def exact_outputs(models, rows):
     return run(program, EXACT, EXACT.encode_all(rows)).outputs
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.family)
+@pytest.mark.parametrize("shape", [*SHAPES, Shape("relu", 3, 3, 2)], ids=lambda shape: shape.family)
 def test_arrays_equal_the_program(shape):
     models, rows = small_models(shape), small_rows(shape)
     _, _, outputs = models.values(with_one(rows))

@@ -8,7 +8,13 @@ from skinny.model.learn.sparse import build, sparse
 from skinny.model.learn.training import Batches, with_one
 from skinny.model.rings import parse_ring
 
-SHAPES = [Shape("linear", 0, 6, 3), Shape("squares", 4, 6, 3), Shape("products", 4, 6, 3), Shape("separate", 6, 6, 3)]
+SHAPES = [
+    Shape("linear", 0, 6, 3),
+    Shape("squares", 4, 6, 3),
+    Shape("products", 4, 6, 3),
+    Shape("separate", 6, 6, 3),
+    Shape("relu", 3, 6, 3),
+]
 
 
 def program_cycles(models, task):

@@ -9,7 +9,13 @@ from skinny.model.rings import parse_ring
 from skinny.model.run.golden import run
 
 REAL = parse_ring("real")
-FAMILIES = [Shape("linear", 0, 4, 3), Shape("squares", 3, 4, 3), Shape("products", 3, 4, 3), Shape("separate", 6, 4, 3)]
+FAMILIES = [
+    Shape("linear", 0, 4, 3),
+    Shape("squares", 3, 4, 3),
+    Shape("products", 3, 4, 3),
+    Shape("separate", 6, 4, 3),
+    Shape("relu", 3, 4, 3),
+]
 
 
 @pytest.mark.parametrize("shape", FAMILIES, ids=lambda shape: shape.family)
@@ -34,7 +40,7 @@ def test_a_constant_of_all_classes_is_taken_away():
     np.testing.assert_allclose(found.values(rows), models.values(with_one(rows))[2][0].T - 3, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("shape", "width"), list(zip(FAMILIES, (3, 5, 5, 3), strict=True)))
+@pytest.mark.parametrize(("shape", "width"), list(zip(FAMILIES, (3, 5, 5, 3, 5), strict=True)))
 def test_the_program_computes_it_on_few_registers(shape, width):
     rng = np.random.default_rng(3)
     models = initial(shape, 1, rng, np.float64)

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
-from skinny.model.machine.assemble import disassemble
+from skinny.model.machine.assemble import disassemble, fit_image
 from skinny.model.machine.isa import CoreConfig, Op, Sending
 from skinny.model.machine.repeat import MOST_ROUNDS, loop_words, repeat_word, round_states, step_word, unroll
+from skinny.model.program.forms import Linear
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Modular
 
 ONE_LEVEL = CoreConfig(Modular(16), inputs=16, weights=64, repeat=1)
@@ -104,6 +106,38 @@ def test_the_words_of_loops_are_known_and_shown():
     texts = disassemble(np.array(words[:2], dtype=np.uint64), TWO_LEVELS)
     assert texts[0] == "step 1: dst -1, k +9"
     assert texts[1].startswith("repeat 1: 2048 rounds")
+
+
+def test_a_listing_shows_a_loop_as_a_loop():
+    image = fit_image(twice_eight(), Modular(16), roll=True, registers="flipflops")
+    lines = [line[16:].rstrip() for line in image.listing().splitlines()]
+    repeats = [n for n, line in enumerate(lines) if line.lstrip().startswith("repeat")]
+    for at in repeats:
+        end = int(lines[at].split(" to ")[1].split()[0])
+        indent = len(lines[at]) - len(lines[at].lstrip())
+        inside, after = lines[at + 1 : end + 1], lines[end + 1]
+        assert inside
+        assert all(line.startswith(" " * (indent + 2)) for line in inside)
+        assert not after.startswith(" " * (indent + 2))
+    assert repeats
+
+
+def test_a_self_check_that_does_not_fit_flat_is_rolled():
+    flat = fit_image(twice_eight(), Modular(16), self_check=True)
+    assert not flat.rolled
+    image = fit_image(twice_eight(), Modular(16), self_check=True, depth=32)
+    assert image.rolled
+    assert image.config.depth == 32
+    # The program alone would fit.
+    assert len(fit_image(twice_eight(), Modular(16))) <= 32 < len(flat)
+
+
+def twice_eight():
+    """Two forms of eight terms each."""
+    forms = tuple(Linear(tuple((8 * n + u, u) for u in range(8)), 16) for n in range(2))
+    code = Columns.of([0, 0], [1, 1], [1, 1], [0, 1])
+    inputs = tuple(f"x{u}" for u in range(8))
+    return Program(3, inputs, tuple(range(1, 18)), forms, code, (Output("y", 0, 2, False),))
 
 
 @pytest.mark.parametrize("marks", [(0, 0), (1, 1)])

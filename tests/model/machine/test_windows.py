@@ -1,7 +1,8 @@
 """What threads find in their windows: counted by hand, and against a plain list of the words of each stream."""
 
 import numpy as np
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from skinny.model.machine.assemble import fit_image
 from skinny.model.machine.cycles import execute_streams
 from skinny.model.machine.image import Waits
@@ -25,12 +26,13 @@ def averaging(window, hop):
     )
 
 
-@pytest.mark.parametrize(("window", "hop"), [(1, 1), (4, 1), (4, 2), (4, 3), (4, 4), (8, 3), (8, 5)])
-def test_the_words_of_a_run_are_the_newest_of_its_stream(window, hop):
+@given(st.data())
+def test_the_words_of_a_run_are_the_newest_of_its_stream(data):
+    window = 1 << data.draw(st.integers(0, 3))
+    hop = data.draw(st.integers(1, window))
     image = fit_image(averaging(window, hop), RING, threads=3)
-    rng = np.random.default_rng(window + hop)
-    sizes = rng.integers(1, 4, 12).tolist()
-    vectors = rng.integers(0, 1 << 16, (sum(sizes), hop), dtype=np.uint64)
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=12))
+    vectors = np.arange(sum(sizes) * hop, dtype=np.uint64).reshape(-1, hop)
     filling = Filling(image)
     runs, wanted, streams = [], [], [[], [], []]
     rows = iter(vectors.tolist())

@@ -16,6 +16,7 @@ from skinny.scripts.cli import main
 SMOOTHER = "state s = 1/2; let n = s + (x - s)/4; next s = n; y = n; z = x - n"
 DIFFERENCE = "y = x - z[t-1]"
 OSCILLATOR = "state s = 0; state c = 1; let a = s + c/8; next s = a; next c = c - a/8; y = a"
+WEIGHTED = "weight k = 2 in 0:4; state s = 1; let n = s + k*x - z[t-1]; next s = n; y = n"
 RING = ("--ring", "fixed:24.12")
 
 
@@ -23,7 +24,7 @@ RING = ("--ring", "fixed:24.12")
 def work(tmp_path, monkeypatch, capsys):
     """The programs, samples of two streams, and the commands: a call gives (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("s", SMOOTHER), ("d", DIFFERENCE), ("o", OSCILLATOR), ("plain", "y = x")):
+    for name, text in (("s", SMOOTHER), ("d", DIFFERENCE), ("o", OSCILLATOR), ("plain", "y = x"), ("w", WEIGHTED)):
         front_door.compile(text, keep="linear" if name == "s" else "linear,reversible").save(f"{name}.skn")
     chance = random.Random(1)
     for name in "ab":
@@ -114,17 +115,47 @@ def test_a_difference_is_found(work, monkeypatch):
 
 
 def test_a_trace_is_of_a_sample(work):
-    code, out, _ = work("run", "s.skn", *RING, "--stream", "a.csv", "--json")
+    _, out, _ = work("run", "s.skn", *RING, "--stream", "a.csv", "--json")
     y = json.loads(out)["outputs"]["y"][0]
-    code, out, _ = work("trace", "s.skn", *RING, "--stream", "a.csv", "--row", "5", "--json")
+    _, out, _ = work("trace", "s.skn", *RING, "--stream", "a.csv", "--row", "5", "--json")
     told = json.loads(out)
     state = front_door.load("s.skn").states["s"]
     assert (told["row"], told["registers"][0][state], told["outputs"]["y"]) == (5, y[3], y[4])
-    code, out, err = work("trace", "s.skn", *RING, "--stream", "a.csv", "--vcd", "all.vcd")
+    _, out, err = work("trace", "s.skn", *RING, "--stream", "a.csv", "--vcd", "all.vcd")
     assert "registers in each of 9 samples" in err
     assert Path("all.vcd").read_text().count("\n#") == 9 * (len(front_door.load("s.skn")) + 1)
     _, out, _ = work("trace", "d.skn", *RING, "--stream", "a.csv", "--json")
     assert json.loads(out)["row"] == 2
+
+
+def weighted(x, z, gains, first):
+    """``y`` from sample ``first`` on, where sample ``t`` has ``gains[t]``."""
+    s, found = Fraction(1), []
+    for t in range(first, len(x)):
+        s += gains[t] * x[t] - (z[t - 1] if t else 0)
+        found.append(s)
+    return found
+
+
+@pytest.mark.parametrize("pad", [False, True])
+@pytest.mark.parametrize("at", [{5: 3}, {1: 3}, {2: 3, 3: 0, 9: 1}, {4: 1, 8: 4}])
+def test_weights_are_set_while_a_stream_runs(work, pad, at):
+    x, z = column("a", 0), column("a", 1)
+    gains = [2] * 9
+    for number, gain in at.items():
+        gains[number - 1 :] = [gain] * (10 - number)
+    expected = weighted(x, z, gains, 0 if pad else 1)
+    retunes = [word for number, gain in at.items() for word in ("--retune", f"{number}:k={gain}")]
+    for command, key in (("run", "outputs"), ("sim", "results")):
+        code, out, err = work(command, "w.skn", *RING, "--stream", "a.csv", *["--pad"] * pad, *retunes, "--json")
+        assert (code, json.loads(out)[key]["y"]) == (0, [[float(y) for y in expected]]), err
+    program, retune = front_door.load("w.skn"), {number: {"k": gain} for number, gain in at.items()}
+    assert program.run_stream({"x": x, "z": z}, pad=pad, retune=retune) == expected
+
+
+def test_weights_are_set_while_all_threads_run(work):
+    code, out, err = work("sim", "w.skn", *RING, "--random", "40", "--retune", "7:k=0", "--retune", "30:k=4", "--json")
+    assert (code, json.loads(out)["streams"]) == (0, 4), err
 
 
 @pytest.mark.parametrize("name", ["s", "d", "o"])
@@ -142,10 +173,10 @@ def test_the_exported_test_bench_runs_streams(work, name):
 
 
 def test_info_tells_states_and_window(work):
-    code, out, _ = work("info", "s.skn", "--json")
+    _, out, _ = work("info", "s.skn", "--json")
     told = json.loads(out)
     assert (list(told["states"]), told["window"], told["samples"]) == (["s"], 0, ["x"])
-    code, out, _ = work("info", "d.skn")
+    _, out, _ = work("info", "d.skn")
     assert "4 words" in out
     _, out, _ = work("info", "plain.skn")
     assert "window" not in out

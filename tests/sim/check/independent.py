@@ -190,8 +190,8 @@ class Model:
             pc = following
 
     def run(self, vector, thread):
-        """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they retire;
-        then whether it sends a word, with ``neg``, and the fault of the run so far."""
+        """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they
+        retire; then whether it sends a word, with ``neg``, and the fault of the run so far."""
         _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         kept = [n for n in range(self.width) if self.state and self.memories[SETTINGS][STATE] >> n & 1]
@@ -319,8 +319,8 @@ class Model:
                 self.emitted += 1
                 results.append((cycle + 3 + self.argmax, word))
 
-        free = self.free
-        quiet = not self.coming(cycle) and not (i_valid and out[0]) and len(free) == 2 and free[1] <= cycle
+        free, renewed = self.free, self.renewed
+        quiet = not self.coming(cycle) and len(free) == 2 and free[1] <= cycle
         if i_valid and out[0]:
             self.vector.append(i_data)
             if len(self.vector) == self.memories[SETTINGS][LAST_INPUT] + 1:
@@ -343,9 +343,9 @@ class Model:
             else:
                 self.fault = 0
 
-        if self.renewed and quiet:
+        if renewed and quiet:
             self.words = [[] for _ in range(self.threads)]
-            self.renewed = False
+            self.renewed = bool(load_valid and out[5] and load_space != WEIGHTS)
 
         if self.waiting and not load_valid and self.may_start(now):
             self.start(now)

@@ -1,5 +1,6 @@
 """Windows on the core: threads read their last words, and every cycle is that of the cycle model."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint
 from skinny.model.run.stream import run_stream
 from skinny.sim.check.generate import random_program, random_vectors
-from skinny.sim.check.record import outputs
+from skinny.sim.check.record import expect, outputs
 from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
 from skinny.sim.check.stimulus import Stimulus, random_stimulus
 from skinny.sim.simulators.amaranth import run_steps
@@ -136,3 +137,34 @@ def test_streams_with_window_and_state_give_the_words_of_the_golden_run():
         stimulus = Stimulus(image, image.config.pack(samples.swapaxes(0, 1).reshape(-1, 1)), [streams] * 300)
         found = outputs(stimulus, core.run(stimulus, trace=False)).reshape(-1, streams).T
         assert (found == image.config.to_words(run_stream(program, ring, samples).outputs[:, :, 0])).all()
+
+
+def test_the_guard_finds_upsets_of_windows_and_of_what_streams_keep():
+    """A flipped bit of what says where windows are, which registers are kept and whether streams go on raises a fault,
+    or changes nothing: results are never wrong in silence."""
+    config = config_for(4, guard=True, state=True)
+    rng = np.random.default_rng(5)
+    image = replace(random_image(rng, config, hop=2), window=8, state=(0, 2))
+    core = BulkCore(config, image, exposed=True)
+    names = r"windows|ends|setting|goes_on|went_on|inputs.*\.(u|thread|passing|some|\w*ended)$"
+    held = [n for n, e in enumerate(core.state.elements) if re.search(names, f"{e.scope}.{e.name.strip()}")]
+    held = [n for n in held if not re.search("guard|copy", core.state.elements[n].scope)]
+    stimulus = random_stimulus(rng, image, random_vectors(rng, image, 40), 0.3, 0.3, 0.4)
+    expected = expect(stimulus)
+    found, harmless, where = 0, 0, set()
+    for cycle in rng.integers(1, expected.cycles, 400).tolist():
+        core.reset()
+        core.load(image)
+        number = int(rng.choice(held))
+        element = core.state.elements[number]
+        core.flip(number, int(rng.integers(element.words)), int(rng.integers(element.bits)), cycle)
+        record = core.run(stimulus, trace=False, cycles=3 * expected.cycles)
+        if record.fault >= 0:
+            found += 1
+            where.add(element.name)
+        else:
+            assert (record.results["data"] == expected.results["data"]).all(), (element, cycle)
+            harmless += 1
+    assert found > 50
+    assert harmless > 50
+    assert len(where) > len(held) / 3
