@@ -22,7 +22,7 @@ PLACES = 8
 
 class Row(NamedTuple):
     """Words as columns. ``shape`` says all that must be equal from round to round; ``fields`` are the index fields,
-    ``used`` where they mean something, ``masks`` all bits of each."""
+    ``used`` where they mean something, which the shape decides, ``masks`` all bits of each."""
 
     shape: Column
     fields: tuple[Column, ...]
