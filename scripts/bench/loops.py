@@ -68,7 +68,7 @@ def filtered(taps: Sequence[float]) -> tuple[dict[str, Formula], Sequence[str]]:
 def low_pass(count: int) -> list[float]:
     """A windowed sinc."""
     at = np.arange(count) - (count - 1) / 2
-    return (0.3 * np.sinc(0.3 * at) * np.hamming(count)).tolist()
+    return [float(tap) for tap in 0.3 * np.sinc(0.3 * at) * np.hamming(count)]
 
 
 def multiplied(count: int) -> tuple[dict[str, Formula], Sequence[str]]:
@@ -110,7 +110,7 @@ def digits(kind: str) -> tuple[dict[str, Formula], Sequence[str]]:
         # So few rounds do not converge, which does not matter here.
         warnings.simplefilter("ignore")
         if kind == "linear":
-            model = LogisticRegression(max_iter=100)
+            model = LogisticRegression(max_iter=20)
         else:
             model = MLPClassifier(tuple(int(size) for size in kind.split("-")), max_iter=20, random_state=0)
         imported = import_model(model.fit(x / 16, y))

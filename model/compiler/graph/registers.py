@@ -222,7 +222,7 @@ class Registers:
                 self._evict()
             else:
                 self._clear()
-        register = self.sequence[heapq.heappop(self.free)]
+        register: int = self.sequence[heapq.heappop(self.free)]
         self.widest = max(self.widest, register + 1)
         return register
 
