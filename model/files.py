@@ -18,15 +18,15 @@ from typing import IO
 from .errors import InputError
 from .limits import current, size_text
 
-__all__ = ["is_stream", "read_text", "write_file", "write_folder"]
+__all__ = ["is_stream", "read_bytes", "read_text", "write_file", "write_folder"]
 
 #: Bytes that are read at once.
 BLOCK = 1 << 20
 
 
-def read_text(path: str | Path, memory: int) -> str:
-    """The text of a file, or of the standard input for ``-``. Each byte of it counts as ``memory`` bytes of memory; a
-    text beyond the limits is refused."""
+def read_bytes(path: str | Path, memory: int) -> bytes:
+    """The content of a file, or of the standard input for ``-``. Each byte of it counts as ``memory`` bytes of memory;
+    what is beyond the limits is refused."""
     name = "<stdin>" if path == "-" else path
     most = current().memory // memory
     content = bytearray()
@@ -39,9 +39,16 @@ def read_text(path: str | Path, memory: int) -> str:
     if len(content) > most:
         limit = size_text(current().memory)
         raise InputError(f"{name}: more than {most:,} bytes need more memory than {limit}: --limit memory=SIZE")
+    return bytes(content)
+
+
+def read_text(path: str | Path, memory: int) -> str:
+    """The text of a file, read as :func:`read_bytes` does."""
+    content = read_bytes(path, memory)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        name = "<stdin>" if path == "-" else path
         line = content[: error.start].count(b"\n") + 1
         raise InputError(f"{name}:{line}: not UTF-8 text") from None
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from skinny.model.errors import InputError
 from skinny.model.link.wire import seal
-from skinny.sim.fpga.devices import ECP5, ICE40
+from skinny.sim.fpga.devices import find_device
+from skinny.sim.fpga.expected import image_for
 
 from .common import add_command, note, print_json, print_table
 from .options import (
@@ -21,6 +22,9 @@ from .options import (
 )
 
 __all__ = ["register"]
+
+#: The smallest device of the boards of each family.
+PLACED = ("up5k", "ecp5-25k")
 
 DETAILS = """\
 Writes the bitstream (skinny.bin or skinny.bit), the logs of synthesis (skinny.rpt) and of place and route (skinny.tim,
@@ -68,8 +72,8 @@ def execute(args: argparse.Namespace) -> None:
     options = image_options(args, "self_check", "depth", "inputs", "weights")
     # A board has one core.
     program, ring = load_program(args)
-    family = next(family for family in (ICE40, ECP5) if family.target == board.target)
-    (image,) = family.build_image(program, ring, options).lanes
+    device = next(device for device in map(find_device, PLACED) if device.family.target == board.target)
+    (image,) = image_for(device, program, ring, options, target=board.target).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")

@@ -6,14 +6,16 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from rich import box
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 from skinny.model.errors import CheckError, InputError
@@ -30,14 +32,19 @@ __all__ = [
     "add_command",
     "large",
     "named_results",
+    "named_streams",
     "note",
     "print_json",
     "print_results",
+    "print_samples",
     "print_table",
     "readable",
     "rounded_outwards",
     "tell",
+    "watching",
 ]
+
+T = TypeVar("T")
 
 #: Inferences whose results a table shows.
 SHOWN = 20
@@ -148,6 +155,40 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def named_results(units: Units, values: Array) -> dict[str, list[int | float | str]]:
     """The elements ``values``, a row for each inference, as readable numbers for each output, in the user's units."""
     return {name: [readable(value, name) for value in column] for name, column in units.decode_columns(values).items()}
+
+
+def named_streams(units: Units, outputs: Array) -> dict[str, list[list[int | float | str]]]:
+    """The same for the elements ``outputs`` of shape ``(streams, runs, results)``: a list for each stream."""
+    found = [named_results(units, stream) for stream in outputs]
+    return {name: [columns[name] for columns in found] for name in units.outputs}
+
+
+def print_samples(results: dict[str, list[list[int | float | str]]], count: int, first: int) -> None:
+    """A table of the first of ``count`` samples, whose ``results`` are given by name, a list for each stream; the first
+    of them has the number ``first``."""
+    columns = {
+        f"{name}, stream {number}" if len(streams) > 1 else name: values
+        for name, streams in results.items()
+        for number, values in enumerate(streams, 1)
+    }
+    rows = islice(zip(*columns.values(), strict=True), SHOWN)
+    print_table(("sample", *columns), [(number, *row) for number, row in enumerate(rows, first)])
+    if count > SHOWN:
+        note(f"{count - SHOWN:,} more samples; --json gives all")
+
+
+@contextmanager
+def watching(description: str) -> Iterator[Callable[[Sequence[T]], Iterator[T]]]:
+    """What hands out pieces of work one after the other and shows how far it is, where somebody looks."""
+    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(description, total=None)
+
+        def watched(pieces: Sequence[T]) -> Iterator[T]:
+            for number, piece in enumerate(pieces):
+                progress.update(task, completed=number, total=len(pieces))
+                yield piece
+
+        yield watched
 
 
 def print_results(results: dict[str, list[int | float | str]], count: int) -> None:

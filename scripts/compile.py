@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skinny.compiling import as_precision, compile_outputs
+from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
-from skinny.model.formula.formula import CEILING, Formula, postorder
-from skinny.model.formula.parse import parse_formula
+from skinny.model.formula.definitions import Definitions
+from skinny.model.formula.formula import CEILING
+from skinny.model.formula.parse import parse_definitions
+from skinny.model.frontends.find import MODEL_FILES
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.storage import ending, save
@@ -22,6 +23,7 @@ from skinny.model.run.precision import lost_weights
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
+from .compile_model import compile_model_file
 from .inputs import parse_number
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ DETAILS = f"""\
 FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
 Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
 A weight that can be set after compiling: 'weight kp = 0.8 in 0:2; u = kp*e' (see docs/units.md).
+
+A step of a stream (docs/streams.md): 'state s = 0' keeps a value from one sample to the next, 'next s = …' says which,
+and x[t-3] is the input x three samples back. With states, registers are as many as are needed, up to 16 or --width.
 
 --keep says what the program promises, which is what its instructions may do (docs/compiler.md):
   linear,reversible  R[dst] ± s·R[src] only: lanes, self-check, gradients without memory (the default)
@@ -55,8 +60,16 @@ the format is said on stderr; what that does to the results is part of the prove
 Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
 the box: their error, proven too, is part of --error, which they need.
 
+A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
+needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
+all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
+--error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes,
+inputs, idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible,
+ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or replaced), file.
+
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
-linear and reversible (the promises), argmax, attention, inputs and outputs (names), depth, degree and leaves of the
+linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window
+(words), depth, degree and leaves of the
 formula, textbook_length (Ben-Or and Cleve), bound (4^depth), predicted (length before peephole), checked (how),
 seconds, levels (dependent levels of the program), passes (length and words after each), self_check, file; with --ring:
 ring, errors (proven, of each output, in your units), approximations (their part that comes from functions), candidates
@@ -82,22 +95,31 @@ example:
   $ skinny compile '(a + 2*b)^3 - 3/4*c' -o cube.skn --explain
   $ skinny run cube.skn --ring exact --inputs a=1,b=2,c=4
   $ skinny compile 'let h = relu(2*a - b); y0 = h + a; y1 = 3*h' --keep none --width 4 --argmax class
+  $ skinny compile 'state s = 0; let n = 0.9*s + 0.1*x; next s = n; y = n' --keep linear
   $ skinny compile 'let n = v/4096; T = 179.5*n - 20.2*n^2' --ring fixed:16 --box 0:4095 --scale auto -o sensor.skn
+  $ skinny compile net.onnx --ring fixed --calibration rows.csv -o net.skn
+  $ skinny run net.skn --inputs rows.csv
   $ skinny compile 'y = 3*sin(x) + exp(-x/2)' --ring fixed:24 --box x=0:6.3 --error 0.001 --explain
 """
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "compile", execute, "compile a formula to a program and prove the result", DETAILS)
-    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE or -")
+    parser = add_command(
+        commands, "compile", execute, "compile a formula or a trained model to a program and prove the result", DETAILS
+    )
+    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE, - or a file of a model, NAME.onnx")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
     parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
-    parser.add_argument("--width", metavar="W", type=int, default=3, help="registers, 3 to 1024 (default: 3)")
+    parser.add_argument(
+        "--width",
+        metavar="W",
+        type=int,
+        help="registers, 3 to 1024 (default: 3, with states up to 16, of models what they need)",
+    )
     parser.add_argument(
         "--keep",
         metavar="PROMISES",
-        default="linear,reversible",
-        help="linear,reversible (the default), linear, reversible or none",
+        help="linear,reversible (the default of formulas), linear, reversible or none (of models)",
     )
     parser.add_argument("--argmax", metavar="NAME", default="", help="send the number of the largest output alone")
     parser.add_argument(
@@ -114,6 +136,7 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--ring", metavar="fixed:BITS[.FRAC]", help="the format in which the program is to be precise")
     add_box_option(parser, "none; --ring needs one")
+    parser.add_argument("--calibration", metavar="FILE.csv", help="inputs of a model, by which its format is chosen")
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -134,26 +157,31 @@ def execute(args: argparse.Namespace) -> None:
         ending(args.output)
         if not Path(args.output).parent.is_dir():
             raise InputError(f"{args.output}: the folder does not exist")
-    if args.width < 3:
+    if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
+    if args.formula.endswith(MODEL_FILES):
+        compile_model_file(args)
+        return
+    if args.calibration is not None:
+        raise InputError("--calibration is about trained models: a formula is compiled without it")
     text = _formula_text(args.formula)
     try:
-        outputs = parse_formula(text)
+        definitions = parse_definitions(text)
     except InputError as error:
         place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
         raise InputError(f"{place}{error}") from None
 
-    compiled, program = compile_outputs(
-        outputs,
+    compiled, program = compile_definitions(
+        definitions,
         text,
         contract=args.contract,
         width=args.width,
         attention=args.attention,
         without=frozenset(name for given in args.without for name in given.split(",")),
-        start=_start(args.start, args.width),
+        start=_start(args.start, args.width or WIDTH),
         self_check=args.self_check,
-        precision=_precision(args, outputs),
-        keep=args.keep,
+        precision=_precision(args, definitions),
+        keep=args.keep or "linear,reversible",
         argmax=args.argmax,
     )
     if args.output is not None:
@@ -179,14 +207,14 @@ def _proven(compiled: Compilation) -> str:
     return f"proven safe in {compiled.program.ring} on the box; error at most: {errors}"
 
 
-def _precision(args: argparse.Namespace, outputs: Mapping[str, Formula]) -> Precision | None:
+def _precision(args: argparse.Namespace, definitions: Definitions) -> Precision | None:
     """What is asked of the program in fixed point."""
     if args.ring is None:
         for option, given in (("--box", args.box), ("--error", args.error), ("--scale", args.scale != "none")):
             if given:
                 raise InputError(f"{option} needs --ring fixed:BITS or fixed:BITS.FRAC, the format that it is about")
         return None
-    names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+    names = box_names(definitions)
     box = dict(zip(names, parse_box(args.box, names), strict=True))
     return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
 
@@ -218,6 +246,8 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "argmax": program.argmax or None,
         "attention": args.attention,
         "inputs": program.inputs,
+        "states": dict(program.state),
+        "window": program.window,
         "outputs": [output.name for output in program.outputs],
         "depth": facts.depth,
         "degree": facts.degree if facts.degree < CEILING else None,

@@ -15,6 +15,7 @@ from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision, lost_weights
 from skinny.sim.fpga.devices import DEVICES, ICE40, Device, find_device
 from skinny.sim.fpga.estimate import estimate_report
+from skinny.sim.fpga.expected import image_for
 
 from .common import add_command, note, print_json, print_table, tell
 from .options import (
@@ -56,8 +57,8 @@ effective), critical_path, cycles_per_inference, inferences_per_second, state_bi
 worst_errors (lut4, ff, cells, mhz), outside (parameters that no fitted design had).
 
 JSON keys: device, ring, threads, width, depth, inputs, weights, fifo, attention, check, guard, assign, sums, relu,
-argmax, registers, pipeline (registers in memory), lanes, rom, target, core and with_scan_wrapper (lut4, ff, carry,
-dsp, block_ram, lut_ram, cells), utilisation, mhz (best, median, seeds, cap, effective), critical_path,
+argmax, registers, pipeline (registers in memory), repeat, lanes, rom, target, core and with_scan_wrapper (lut4, ff,
+carry, dsp, block_ram, lut_ram, cells), utilisation, mhz (best, median, seeds, cap, effective), critical_path,
 cycles_per_inference, inferences_per_second, state_bits, program_words, program_bits, gate_level_cycles; folder and
 files with -o. Estimates too have precision (zero_weights, changed_weights).
 
@@ -108,11 +109,12 @@ def execute(args: argparse.Namespace) -> None:
     names = ("lanes", "self_check", "depth", "inputs", "weights", "attention", "check")
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
-    image = device.family.build_image(program, ring, image_options(args, *names))
+    target = "generic" if args.inferred else device.family.target
+    image = image_for(device, program, ring, image_options(args, *names), target=target, rom=args.rom)
     precision = lost_weights(program, ring)
     tell(precision, args.strict)
     if args.estimate:
-        _estimate(args, image, device, precision)
+        _estimate(args, image, device, target, precision)
         return
 
     # Loaded here, because other commands do not need Amaranth.
@@ -143,8 +145,7 @@ def execute(args: argparse.Namespace) -> None:
             print(f"{args.output}: {', '.join(files)}")
 
 
-def _estimate(args: argparse.Namespace, image: MachineImage, device: Device, precision: Precision) -> None:
-    target = "generic" if args.inferred else device.family.target
+def _estimate(args: argparse.Namespace, image: MachineImage, device: Device, target: str, precision: Precision) -> None:
     answer = estimate_report(image, device, target, rom=args.rom)
     for what in answer["outside"]:
         note(f"the estimate may be further off than stated: no fitted design had {what}")

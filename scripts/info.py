@@ -22,8 +22,9 @@ APART = (
 )
 
 DETAILS = """\
-words count attention steps (attends) too; levels are the dependent steps of the program; reads are instructions that
-use an input or a weight, alone or in a linear form; critical path is a longest chain of dependent instructions, by
+words count attention steps (attends) too; memory words are those of an image, which has one for each output, flat
+and, where something repeats, rolled into loops; levels are the dependent steps of the program; reads are instructions
+that use an input or a weight, alone or in a linear form; critical path is a longest chain of dependent instructions, by
 what they multiply with; state bits are the registers, and the accumulator of a program with linear forms, in words of
 the ring (0 when the ring has no hardware). compiled for is the ring that the program was compiled for, if any; a scale
 e of an input means that x enters the program as x/2^e, one of an output that what is sent counts times 2^e; box is the
@@ -31,7 +32,8 @@ range of each input that it was compiled for; approximations bound how far the p
 the outputs in sampled that was seen at samples and is not proven. linear: for fixed inputs the registers are multiplied
 by a matrix (lanes need that); reversible: the program can be undone (a self-check needs that); where one is not so, the
 first instruction that breaks it is named, counted from 0. argmax is the name of the number of the largest output, if
-the program sends that alone.
+the program sends that alone. states are registers that keep their content from one sample of a stream to the next, the
+window is the words of samples that a run may read, and samples are the words of a sample (docs/streams.md).
 
 Limits of the speed-up, each with multipliers enough:
   by levels    length / levels, the average parallelism: a level after the other, all of a level at once
@@ -55,13 +57,19 @@ def execute(args: argparse.Namespace) -> None:
     if args.json:
         print_json(answer)
         return
-    shown = {key: value for key, value in answer.items() if key not in APART}
+    apart = APART if program.streaming else (*APART, "states", "window", "samples")
+    shown = {key: value for key, value in answer.items() if key not in apart}
     shown["title"] = program.title.partition("\n")[0]
+    if program.streaming:
+        shown["states"] = ", ".join(f"{name} = R{register}" for name, register in program.state) or "none"
+        shown["window"] = f"{program.window} words" if program.window else "none"
+        shown["samples"] = " ".join(program.samples) or "none"
     shown["start"] = " ".join(map(str, program.start))
     shown["critical_path"] = ", ".join(
         f"{count:,} {kind.replace('_', ' ')}" for kind, count in answer["critical_path"].items()
     )
     shown["compiled_for"] = program.ring or "any ring"
+    shown["memory_words"] = ", ".join(f"{count:,} {how}" for how, count in answer["memory_words"].items() if count)
     shown["outputs"] = ", ".join(map(_output_text, program.outputs))
     shown["argmax"] = program.argmax or "none"
     for promise in ("linear", "reversible"):

@@ -23,7 +23,7 @@ from skinny.model.rings import Array, Ring
 
 from .common import note
 
-__all__ = ["parse_number", "read_inputs", "read_pair", "read_start"]
+__all__ = ["parse_number", "read_columns", "read_inputs", "read_pair", "read_start", "read_streams"]
 
 #: ``1``, but not what else Python takes for a whole number: other scripts' digits, ``1_000``, any number of digits.
 WHOLE = re.compile("[0-9]{1,18}")
@@ -95,6 +95,39 @@ def read_inputs(given: str | None, units: Units, option: str = "--inputs") -> En
     return units.encode_columns(columns, len(columns[0]) if columns else 1, parse_number, place)
 
 
+def read_streams(given: Sequence[str], units: Units) -> Encoded:
+    """The samples of streams, elements of shape ``(streams, samples, words)``: a CSV file for each of them or, for a
+    program without inputs, the number of samples."""
+    if not given:
+        raise InputError("a run of the program is one sample of a stream: give its samples with --stream")
+    if not units.inputs:
+        if len(given) > 1 or not WHOLE.fullmatch(given[0]) or not int(given[0]):
+            raise InputError("the program reads nothing: --stream takes the number of samples, once")
+        return Encoded.exactly(np.empty((1, int(given[0]), 0), dtype=units.ring.element_dtype))
+    parts = [read_inputs(path, units, "--stream") for path in given]
+    counts = [len(part.elements) for part in parts]
+    for path, count in zip(given, counts, strict=True):
+        if count != counts[0]:
+            raise InputError(f"--stream: {given[0]} has {counts[0]:,} samples, but {path} has {count:,}")
+    return Encoded(np.stack([part.elements for part in parts]), np.stack([part.rounded for part in parts]))
+
+
+def read_columns(path: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """The columns ``names`` of a CSV file, or of ``-``, as floats."""
+    name = "<stdin>" if path == "-" else path
+    with watched(f"{name}: reading"):
+        columns = dict(zip(names, _csv_columns(path, names), strict=True))
+    out: dict[str, list[float]] = {}
+    for head, texts in columns.items():
+        out[head] = []
+        for row, text in enumerate(texts, 1):
+            try:
+                out[head].append(float(parse_number(text)))
+            except InputError as error:
+                raise InputError(f"{name}: row {row}, column {head!r}: {error}") from None
+    return out
+
+
 def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:
     found: dict[str, str] = {}
     known = set(names)
@@ -115,6 +148,7 @@ def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str
 
 
 def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
+    """The texts of the columns ``names`` of a CSV file with a header."""
     # Blank lines at the end mean nothing; those before it are rows without values.
     text = read_text(path, INPUTS_BYTE).rstrip("\r\n")
     path = "<stdin>" if path == "-" else path

@@ -6,11 +6,32 @@ import argparse
 from typing import Any
 
 from skinny.answers import watched_run
+from skinny.model.program.program import Program
 from skinny.model.program.units import Units
+from skinny.model.rings import Ring
+from skinny.streams import first_sample, tuned, watched_stream
 
-from .common import SHOWN, add_command, named_results, print_json, print_results, tell
-from .inputs import read_inputs, read_start
-from .options import add_inputs_option, add_program_options, add_strict_option, load_program
+from .common import (
+    SHOWN,
+    add_command,
+    named_results,
+    named_streams,
+    print_json,
+    print_results,
+    print_samples,
+    tell,
+    watching,
+)
+from .inputs import read_inputs, read_start, read_streams
+from .options import (
+    add_inputs_option,
+    add_program_options,
+    add_stream_options,
+    add_strict_option,
+    expect_stream_options,
+    load_program,
+    read_retunes,
+)
 
 __all__ = ["add_run_options", "register"]
 
@@ -25,7 +46,12 @@ program was compiled for, and how many input values were rounded; with --strict 
 
 JSON keys: program, ring, batch, outputs (a list of values for each name; what is neither an integer nor a decimal is
 a text like "3/4"), precision (zero_weights, changed_weights, wrapped_rows, outside_rows,
-rounded_inputs).
+rounded_inputs). For streams, in place of batch: streams, samples, first (the number of the first sample with results,
+from 1), and outputs has a list for each stream.
+
+A program with states or a window is one step of a stream: --stream takes its samples, a row each. A window waits until
+it is full, unless --pad puts zeros before the first sample. --retune 500:kp=1.2 sets a named weight before sample 500;
+states stay (docs/streams.md).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -34,6 +60,8 @@ example:
   ─────────
     1   -27
   $ skinny run cube.skn --ring fixed:16.8 --inputs values.csv --json
+  $ skinny compile 'state s = 0; next s = s + x; y = s + x' -o sum.skn
+  $ skinny run sum.skn --ring fixed:16.8 --stream samples.csv
 """
 
 
@@ -41,16 +69,21 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """The program, the ring and the inputs, as ``run`` and ``trace`` take them."""
     add_program_options(parser)
     add_inputs_option(parser)
+    add_stream_options(parser)
     add_strict_option(parser)
     parser.add_argument("--start", metavar="R0,R1,…", help="start vector instead of the program's")
 
 
 def register(commands: Any) -> None:
-    add_run_options(add_command(commands, "run", execute, "run a program on inputs in a ring", DETAILS))
+    parser = add_command(commands, "run", execute, "run a program on inputs in a ring", DETAILS)
+    add_run_options(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
     program, ring = load_program(args)
+    if expect_stream_options(args, program, "start"):
+        _run_streams(args, program, ring)
+        return
     units = Units(program, ring)
     inputs = read_inputs(args.inputs, units)
     values, precision = watched_run(program, ring, inputs, read_start(args.start, program.width, ring))
@@ -59,4 +92,19 @@ def execute(args: argparse.Namespace) -> None:
         print_json(answer | {"outputs": named_results(units, values), "precision": precision.counts})
     else:
         print_results(named_results(units, values[:SHOWN]), len(values))
+    tell(precision, args.strict)
+
+
+def _run_streams(args: argparse.Namespace, program: Program, ring: Ring) -> None:
+    units = Units(program, ring)
+    samples = read_streams(args.stream, units)
+    with watching("running") as watch:
+        pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
+        values, precision = watched_stream(pieces, ring, samples, args.pad, watch)
+    first, count = first_sample(program, args.pad), samples.elements.shape[1]
+    if args.json:
+        answer = {"program": args.program, "ring": ring.name, "streams": len(values), "samples": count, "first": first}
+        print_json(answer | {"outputs": named_streams(units, values), "precision": precision.counts})
+    else:
+        print_samples(named_streams(units, values[:, :SHOWN]), values.shape[1], first)
     tell(precision, args.strict)

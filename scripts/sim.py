@@ -15,18 +15,34 @@ from skinny.model.errors import CheckError
 from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.rings import Array
+from skinny.model.run.precision import lost_weights
 from skinny.sim import SIMULATORS
+from skinny.streams import random_samples, stream_simulation, tuned, watched_stream
 
-from .common import SHOWN, add_command, named_results, note, print_json, print_results, tell
-from .inputs import read_inputs
+from .common import (
+    SHOWN,
+    add_command,
+    named_results,
+    named_streams,
+    note,
+    print_json,
+    print_results,
+    print_samples,
+    tell,
+    watching,
+)
+from .inputs import read_inputs, read_streams
 from .options import (
     add_core_options,
     add_inputs_option,
     add_lanes_option,
     add_self_check_option,
+    add_stream_options,
     add_strict_option,
+    expect_stream_options,
     image_options,
     load_program,
+    read_retunes,
 )
 
 if TYPE_CHECKING:
@@ -48,16 +64,24 @@ none, from all words: then it is not said how many rows wrapped.
 
 --lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
 
+A program with states or a window runs on streams: --stream takes the samples of one, a row each, and comes again for
+each further one. A thread is a stream: one stream alone has 1/T of the core, and T streams take the same cycles. With
+--random N these are N samples of T streams. --pad puts zeros before the first sample, so that it finds the window full.
+--retune 500:kp=1.2 writes a named weight over the load port before sample 500; states stay.
+
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
 first retirement to the last), results (a list of values for each name), simulator, seconds, precision (as for skinny
 run); divergence if not match;
-largest_difference (from the sequential run, with --lanes in fixed point).
+largest_difference (from the sequential run, with --lanes in fixed point). For streams also streams, samples (of each),
+cycles_per_sample in place of cycles_per_inference, room (streams that the core has threads for), first (the number of
+the first sample with results, from 1), and results has a list for each stream.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000
   $ skinny sim cube.skn --ring fixed:16.8 --random 1000 --lanes 2
   $ skinny sim cube.skn --ring modular:16 --inputs a=1,b=-2 --simulator verilator --vcd cube.vcd
+  $ skinny sim sum.skn --ring fixed:16.8 --stream samples.csv
 """
 
 
@@ -71,6 +95,7 @@ def register(commands: Any) -> None:
     given.add_argument("--random", metavar="N", type=int, help="N random inferences instead (the same every time)")
     parser.add_argument("--simulator", choices=SIMULATORS, help="what simulates the core (default: bulk)")
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
+    add_stream_options(parser)
     add_strict_option(parser)
 
 
@@ -79,10 +104,20 @@ def execute(args: argparse.Namespace) -> None:
     from skinny.sim.simulators.choose import choose
 
     program, ring = load_program(args)
+    streaming = expect_stream_options(args, program, "lanes", "self-check")
     units = Units(program, ring)
     image = build_image(program, ring, image_options(args, "lanes", "self_check"))
-    inputs = read_inputs(args.inputs, units) if args.random is None else random_inputs(args.random, program, ring)
-    precision = losses(program, ring, inputs, drawn=args.random is not None)
+    drawn = args.random is not None
+    if streaming:
+        samples = random_samples(args.random, image) if drawn else read_streams(args.stream, units)
+        with watching("running") as watch:
+            pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
+            expected, precision = watched_stream(pieces, ring, samples, args.pad, watch)
+        if drawn and program.box is None:
+            precision = lost_weights(program, ring)
+    else:
+        inputs = read_inputs(args.inputs, units) if not drawn else random_inputs(args.random, program, ring)
+        precision = losses(program, ring, inputs, drawn=drawn)
     simulator, remark = choose(args.simulator, args.vcd is not None)
     if remark:
         note(remark)
@@ -97,7 +132,11 @@ def execute(args: argparse.Namespace) -> None:
                     progress.update(task, description=f"{simulator}: running", completed=number, total=len(stimuli))
                     yield stimulus
 
-            found, figures = simulation(image, inputs.elements, simulator, args.vcd, watched)
+            if streaming:
+                options = {"padded": args.pad, "vcd": args.vcd, "watch": watched}
+                found, figures = stream_simulation(image, pieces, samples.elements, expected, simulator, **options)
+            else:
+                found, figures = simulation(image, inputs.elements, simulator, args.vcd, watched)
     except CheckError as error:
         difference = error
     seconds = perf_counter() - before
@@ -105,7 +144,9 @@ def execute(args: argparse.Namespace) -> None:
         if args.json:
             print_json({"match": False, "divergence": str(difference), "simulator": simulator, "seconds": seconds})
         raise difference
-    _report(args, units, found, figures | {"simulator": simulator, "seconds": seconds, "precision": precision.counts})
+    report = _report_streams if streaming else _report
+    told = {"simulator": simulator, "seconds": seconds, "precision": precision.counts}
+    report(args, units, found, figures | told)
     tell(precision, args.strict)
 
 
@@ -121,3 +162,20 @@ def _report(args: argparse.Namespace, units: Units, found: Array, answer: dict[s
     )
     if "largest_difference" in answer:
         print(f"largest difference from the sequential run: {answer['largest_difference']:g}")
+
+
+def _report_streams(args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any]) -> None:
+    first = answer["samples"] - found.shape[1] + 1
+    if args.json:
+        print_json(answer | {"first": first, "results": named_streams(units, found)})
+        return
+    print_samples(named_streams(units, found[:, :SHOWN]), found.shape[1], first)
+    streams, room = answer["streams"], answer["room"]
+    print(
+        f"\nall cycles match: {streams} {'streams' if streams > 1 else 'stream'} of {answer['samples']:,} samples in "
+        f"{answer['cycles']:,} cycles ({answer['cycles_per_sample']:,.1f} a sample of each), multiplier at work "
+        f"{answer['multiplier_utilisation']:.1%}, {answer['simulator']}, {answer['seconds']:.2f} s"
+    )
+    if streams < room:
+        alone = "one stream alone has" if streams == 1 else f"{streams} streams have"
+        print(f"{alone} {streams}/{room} of the core: {room} streams at once take the same cycles")

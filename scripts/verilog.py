@@ -9,6 +9,8 @@ from skinny.answers import losses, random_inputs
 from skinny.model.machine.cycles import latency
 from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
+from skinny.model.run.precision import lost_weights
+from skinny.streams import random_samples, samples_for
 
 from .common import add_command, print_json, tell
 from .options import (
@@ -33,6 +35,9 @@ same program gives the same bytes.
 Without --rom the core is empty and programs are loaded over its port: new formula, same design. With --rom program and
 weights are part of the design and there is no load port.
 
+The test bench of a program with states or a window runs as many streams as the core has threads; --vectors counts the
+runs of all.
+
 The test bench draws its inputs from the box that the program was compiled for, or from all words.
 
 JSON keys: folder, files, ring, threads, words (of the program), cycles (from the last input word of a batch to its last
@@ -41,6 +46,7 @@ result), precision (as for skinny run).
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
   $ skinny verilog cube.skn --ring fixed:16.8 --threads 4 -o cube
+  $ skinny verilog cube.skn --ring fixed:16.8 --roll -o rolled   # what repeats becomes loops; listing.txt shows them
   $ cd cube && iverilog -o bench skinny_core_tb.v skinny_core.v && vvp -N bench
 """
 
@@ -63,8 +69,12 @@ def execute(args: argparse.Namespace) -> None:
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
     image = build_image(program, ring, image_options(args, "lanes", "self_check", "depth"))
-    inputs = random_inputs(args.vectors, program, ring)
-    precision = losses(program, ring, inputs, drawn=True)
+    if program.streaming:
+        inputs = random_samples(samples_for(args.vectors, image), image)
+        precision = lost_weights(program, ring)
+    else:
+        inputs = random_inputs(args.vectors, program, ring)
+        precision = losses(program, ring, inputs, drawn=True)
     tell(precision, args.strict)
     files = export(image, inputs.elements, args.output, rom=args.rom)
     cycles = latency(image)

@@ -31,7 +31,7 @@ class ArgmaxCopy(wiring.Component):
         The instruction that was issued a cycle ago belongs to a batch. :class:`~.control_copy.ControlCopy` vouches for
         it; the tags that travel with it may be upset on the way, for both units alike.
     sender : In(sender_layout)
-        The instruction that was issued three cycles ago; its ``live`` is not read.
+        The instruction that was issued three cycles ago, four in a core that repeats; its ``live`` is not read.
     push, word : In
         What the original gets in this cycle.
     push_o, word_o : In
@@ -59,12 +59,13 @@ class ArgmaxCopy(wiring.Component):
         m = Module()
         m.submodules.argmax = copy = Argmax(self.config, self.target)
         # As long as an instruction takes to retire, and a cycle more; all bits are inverted on the way.
-        live = Signal(2, init=0b11)
-        m.d.sync += live.eq(Cat(~self.live, live[0]))
+        cycles = 2 + bool(self.config.repeat)
+        live = Signal(cycles, init=-1)
+        m.d.sync += live.eq(Cat(~self.live, live[:-1]))
         entering = Signal(sender_layout)
-        m.d.comb += [entering.eq(self.sender), entering.live.eq(~live[1])]
+        m.d.comb += [entering.eq(self.sender), entering.live.eq(~live[-1])]
         way = ~entering.as_value()
-        for stage in range(retire_delay(self.config) - 2):
+        for stage in range(retire_delay(self.config) - cycles):
             held = Signal(sender_layout.size, init=(1 << sender_layout.size) - 1, name=f"way{stage}")
             m.d.sync += held.eq(way)
             way = held

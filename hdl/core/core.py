@@ -20,6 +20,7 @@ from .repeat import Mover
 from .results import ResultFIFO
 from .sequencer import Sequencer, tag_layout
 from .store import Store
+from .window_buffer import WindowBuffer
 
 __all__ = ["Core"]
 
@@ -93,8 +94,8 @@ class Core(Machine):
         target: str = "generic",
         lane: Lane | None = None,
     ):
-        if config.repeat and (config.guard or lane is not None):
-            raise InputError("only a core of its own without the guard repeats yet")
+        if config.repeat and lane is not None:
+            raise InputError("only a core of its own repeats, not a lane of an engine")
         self.config = config
         self.image = image
         self.lane = lane
@@ -111,7 +112,8 @@ class Core(Machine):
         m.submodules.sequencer = sequencer = Sequencer(config)
         if not config.deep:
             m.submodules.decoder = decoder = Decoder(config)
-        m.submodules.inputs = inputs = InputBuffer(config, self.target, self.lane)
+        buffer = WindowBuffer if config.window else InputBuffer
+        m.submodules.inputs = inputs = buffer(config, self.target, self.lane)
         if config.deep:
             m.submodules.datapath = datapath = DeepDatapath(config, self.target)
         else:
@@ -128,13 +130,14 @@ class Core(Machine):
         if config.repeat:
             # Indices are moved in a stage of its own, after f2; all that follows is a cycle later.
             m.submodules.mover = mover = Mover(config)
-            word, word_tag, word_done = mover.word_o, Signal(tag_layout(config)), Signal()
+            word = mover.word_o
+            word_tag, word_done = Signal(tag_layout(config), name="word_tag"), Signal(name="word_done")
             m.d.sync += [word_tag.eq(f2_tag), word_done.eq(f2_done)]
             m.d.comb += [
                 sequencer.word.eq(store.word),
                 mover.first.eq(f1_tag.first),
                 mover.step.eq(sequencer.step),
-                mover.looping.eq(f2_tag.looping),
+                mover.looping.eq(sequencer.looping),
                 mover.word.eq(store.word),
             ]
         f3_word = Signal(word_layout(config), reset_less=True)
@@ -161,6 +164,10 @@ class Core(Machine):
             # The parity of the thread is made in f1, where the guard compares the tag.
             parity = Signal(reset_less=True)
             m.d.sync += parity.eq(f1_tag.thread.xor())
+            if config.repeat:
+                moved_parity = Signal(reset_less=True)
+                m.d.sync += moved_parity.eq(parity)
+                parity = moved_parity
             m.d.comb += [
                 datapath.tag.eq(word_tag),
                 datapath.word.eq(word),
@@ -230,6 +237,7 @@ class Core(Machine):
                 guard.word_tag.eq(f3_tag),
                 guard.word.eq(f3_word),
                 guard.word_parity.eq(store.word_parity),
+                *([guard.stored.eq(store.word)] if config.repeat else []),
                 guard.x.eq(inputs.x),
                 guard.x_parity.eq(inputs.x_parity),
                 guard.weight.eq(store.weight),
@@ -267,12 +275,23 @@ class Core(Machine):
             m.d.sync += self.fault.eq(0)
         with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
+        renew = 0 if self.rom else store.write & renews(store.item)
         if config.state:
-            m.d.comb += datapath.kept.eq(store.kept)
+            m.d.comb += [datapath.kept.eq(store.kept), sequencer.renew.eq(renew)]
             if config.guard:
-                m.d.comb += [guard.kept.eq(store.kept), guard.renew.eq(sequencer.renew)]
-            if not self.rom:
-                m.d.comb += sequencer.renew.eq(store.write & renews(store.item))
+                m.d.comb += guard.kept.eq(store.kept)
+        if config.window:
+            coming = f1_tag if config.repeat else sequencer.tag
+            m.d.comb += [
+                inputs.size.eq(store.size),
+                inputs.renew.eq(renew),
+                inputs.coming_bank.eq(coming.bank),
+                inputs.coming_thread.eq(coming.thread),
+            ]
+            if config.guard:
+                m.d.comb += [guard.size.eq(store.size), guard.astray.eq(inputs.astray)]
+        if config.guard and config.streams:
+            m.d.comb += guard.renew.eq(renew)
         if not self.rom:
             m.d.comb += [
                 self.load.ready.eq(~self.busy),

@@ -96,6 +96,8 @@ class Datapath(wiring.Component):
             tags.append(Signal(tag_layout(config), name=f"t{stage}_tag"))
             controls.append(Signal(control_layout(config), name=f"t{stage}_control", reset_less=True))
             m.d.sync += [tags[-1].eq(tags[-2]), controls[-1].eq(controls[-2])]
+        if config.state:  # only a thread that has a vector writes
+            m.d.sync += controls[1].write.eq(self.control.write & may_write(self.tag))
         m.d.comb += self.live.eq(Cat(tag.live for tag in tags[:-1]).any())
 
         # The state of the thread at stage 2, then of the one at stage 3, and so on; the accumulator comes last.
@@ -154,11 +156,11 @@ class Datapath(wiring.Component):
             matches = target == index
             relu = controls[end - 1].relu if self.config.relu else 0
             if self.config.state:
-                # Only a thread that has a vector writes, and its last word in time for its next run.
+                # The last word of a run writes in time for the next one.
                 if not is_sum:
-                    begin = tags[0].fresh | (restart & ~self.kept[index])
+                    begin = (tags[0].first & ~tags[0].goes_on) | (restart & ~self.kept[index])
                 relu = relu & may_write(tags[end - 1])
-                m.d.sync += write.eq(controls[end - 1].write & matches & may_write(tags[end - 1]) & ~begin)
+                m.d.sync += write.eq(controls[end - 1].write & matches & ~begin)
             else:
                 m.d.sync += write.eq(controls[end - 1].write & matches & ~tags[0].first)
             m.d.sync += [place.eq(before) for before, place in pairwise(places)]
@@ -216,7 +218,8 @@ class Datapath(wiring.Component):
         stains = [Signal(reset_less=True, name=f"stain{place}") for place in range(self.config.threads)]
         m.d.sync += [place.eq(before) for before, place in pairwise(stains)]
         if self.config.state:  # a stream stays stained until it begins anew
-            m.d.sync += stains[0].eq(~tags[1].fresh & (stains[-1] | (fault & tag.valid)))
+            kept = tags[1].goes_on | ~tags[1].first
+            m.d.sync += stains[0].eq(kept & (stains[-1] | (fault & tag.valid)))
         else:
             m.d.sync += stains[0].eq(~tags[1].first & (stains[-1] | fault))
 

@@ -1,6 +1,6 @@
 """The decoder: it turns a program word into control signals and finds words that mean nothing."""
 
-from amaranth import Const, Module, Mux, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import CoreConfig, Op, Sending, index_bits
@@ -60,7 +60,6 @@ class Decoder(wiring.Component):
         word, control = self.word, self.control
         apply, apply_sum, attend = Signal(), Signal(), Signal()
         known = Signal()
-        loop = Signal() if config.repeat else Const(0)
         with m.Switch(word.op):
             with m.Case(Op.APPLY_X, Op.APPLY_W):
                 m.d.comb += [apply.eq(1), known.eq(1)]
@@ -74,10 +73,9 @@ class Decoder(wiring.Component):
             if config.check:
                 with m.Case(Op.CHECK):
                     m.d.comb += [control.check.eq(1), known.eq(1)]
-
             if config.repeat:
                 with m.Case(Op.NONE):
-                    m.d.comb += [loop.eq(is_loop(config, word)), known.eq(loop)]
+                    m.d.comb += known.eq(is_loop(config, word))
 
         # Comparisons with powers of two are always false and vanish.
         takes_input = (word.op == Op.APPLY_X) | (word.op == Op.ATTEND)
@@ -110,10 +108,10 @@ class Decoder(wiring.Component):
         if config.argmax:
             fresh = fresh | (control.emit & (word.src[:2] == Sending.ZERO))
         if config.repeat:
-            fresh = fresh | loop
+            fresh = fresh | (word.op == Op.NONE)
         empty = 0 if config.assign else apply_sum & word.flag
         if config.repeat:
-            empty = empty | loop
+            empty = empty | (word.op == Op.NONE)
         held = apply_sum if config.assign else apply_sum & ~word.flag
         m.d.comb += [
             control.op.eq(word.op),

@@ -1,6 +1,6 @@
 """The decoder of a core with registers in memory."""
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending, index_bits
@@ -70,7 +70,6 @@ class DeepDecoder(wiring.Component):
         parts = Signal(deep_control_layout(config))
         apply, attend = Signal(), Signal()
         known = Signal()
-        loop = Signal() if config.repeat else Const(0)
         with m.Switch(word.op):
             with m.Case(Op.APPLY_X, Op.APPLY_W):
                 m.d.comb += [apply.eq(1), known.eq(1)]
@@ -86,11 +85,11 @@ class DeepDecoder(wiring.Component):
                     m.d.comb += [parts.check.eq(1), known.eq(1)]
             if config.repeat:
                 with m.Case(Op.NONE):
-                    m.d.comb += [loop.eq(is_loop(config, word)), known.eq(loop)]
+                    m.d.comb += known.eq(is_loop(config, word))
         shown = parts.emit | parts.check
         zero = parts.emit & (word.src[:2] == Sending.ZERO) if config.argmax else 0
         if config.repeat:
-            zero = zero | loop
+            zero = zero | (word.op == Op.NONE)
         m.d.comb += [
             parts.op.eq(word.op),
             parts.dst.eq(word.dst),

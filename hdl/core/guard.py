@@ -17,6 +17,7 @@ from .layout import load_layout, word_layout
 from .register_memory import operand_latency
 from .sequencer import tag_layout
 from .settings_parity import SettingsParity
+from .word_copy import WordCopy
 
 __all__ = ["Guard"]
 
@@ -40,17 +41,22 @@ class Guard(wiring.Component):
     -------
     accept, last, ready, room, hold, pointers, tag, done, renew : In
         For :class:`~.control_copy.ControlCopy`.
-    write, item, start, last_word, last_input, batches, kept : In
+    write, item, start, last_word, last_input, batches, kept, size : In
         For :class:`~.settings_parity.SettingsParity`.
     word_tag, word : In
         The instruction that is decoded, and its word.
     word_parity : In(1)
-        The parity of that word when it was written, one cycle before the word.
+        The parity of that word when it was written, one cycle before the word; in a core that repeats, that of
+        ``stored``.
+    stored : In(word_layout)
+        Only in a core that repeats: the word that is read from memory.
     x, x_parity, weight, weight_parity : In
         The operands, one cycle after ``word_tag``, and their parity when they were written; with registers in memory
         when they are read (:func:`~.register_memory.operand_latency`).
     echo, numbering : In(1)
         The mismatches of the datapath and of the result FIFO.
+    astray : In(1)
+        Only with a window: the port of the same name of the input buffer, one cycle before ``word_tag``.
     argmax : In(1)
         The mismatches of :class:`~.argmax_copy.ArgmaxCopy`; only with argmax.
     cleared : In(1)
@@ -82,10 +88,13 @@ class Guard(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
-                **({"kept": In(config.width), "renew": In(1)} if config.state else {}),
+                **({"kept": In(config.width)} if config.state else {}),
+                **({"size": In(config.window_bits), "astray": In(1)} if config.window else {}),
+                **({"renew": In(1)} if config.streams else {}),
                 "word_tag": In(tag_layout(config)),
                 "word": In(word_layout(config)),
                 "word_parity": In(1),
+                **({"stored": In(word_layout(config))} if config.repeat else {}),
                 "x": In(config.bits),
                 "x_parity": In(1),
                 "weight": In(config.bits),
@@ -105,10 +114,26 @@ class Guard(wiring.Component):
         m = Module()
         m.submodules.control = self._control
         self._connect(m, self._control, "accept last ready room hold pointers tag done last_word last_input")
-        if self.config.state:
+        if self.config.streams:
             self._connect(m, self._control, "renew")
-        word_parity = Signal(reset_less=True)
-        m.d.sync += word_parity.eq(self.word_parity)
+        if self.config.window:
+            self._connect(m, self._control, "size")
+        if self.config.repeat:
+            m.submodules.words = words = WordCopy(self.config)
+            m.d.comb += [
+                words.tag.eq(self._control.tag_o),
+                words.step.eq(self._control.step),
+                words.looping.eq(self._control.looping),
+                words.stored.eq(self.stored),
+                words.parity.eq(self.word_parity),
+                words.executed.eq(self.word),
+                self._control.word.eq(words.word),
+            ]
+            word_differs = words.mismatch
+        else:
+            word_parity = Signal(reset_less=True)
+            m.d.sync += word_parity.eq(self.word_parity)
+            word_differs = self.word_tag.live & (self.word.as_value().xor() ^ word_parity)
         valid = self.word_tag.valid
         for cycle in range(operand_latency(self.config) - 1 if self.config.deep else 1):
             held = Signal(name=f"valid{cycle or ''}")
@@ -116,7 +141,7 @@ class Guard(wiring.Component):
             valid = held
         found = [
             self._control.mismatch,
-            self.word_tag.live & (self.word.as_value().xor() ^ word_parity),
+            word_differs,
             valid & (self.x.xor() ^ self.x_parity),
             valid & (self.weight.xor() ^ self.weight_parity),
             self.echo,
@@ -124,11 +149,17 @@ class Guard(wiring.Component):
         ]
         if self.config.argmax:
             found.append(self.argmax)
+        if self.config.window:
+            astray = Signal(reset_less=True)
+            m.d.sync += astray.eq(self.astray)
+            found.append(self.word_tag.valid & astray)
         if not self.rom:
             m.submodules.settings = settings = SettingsParity(self.config, self.image)
             self._connect(m, settings, "write item start last_word last_input batches")
             if self.config.state:
                 self._connect(m, settings, "kept")
+            if self.config.window:
+                self._connect(m, settings, "size")
             found.append(settings.mismatch)
 
         # In the cycle in which the last wrong setting is written it is still wrong: that must not raise the alarm.

@@ -11,7 +11,44 @@ from skinny.model.parallel.segments import Lane
 from .layout import input_layout
 from .register_memory import operand_latency
 
-__all__ = ["InputBuffer"]
+__all__ = ["Banks", "InputBuffer"]
+
+
+class Banks:
+    """The control of the two banks of a ``buffer``.
+
+    ``filled`` and ``taken`` are how many batches, modulo 4, came in and were begun; the lowest bit is the bank of the
+    next one. ``one`` bank or ``both`` are in use, from the end of a batch to its release: a short program may have
+    begun both."""
+
+    def __init__(self, m, buffer):
+        self.release = buffer.release
+        self.filled = Signal(2, name="filled")
+        self.taken = Signal(2, name="taken")
+        self.one = Signal(name="one")
+        self.both = Signal(name="both")
+        self.counts = [Signal(buffer._vector_bits, reset_less=True, name=f"count{bank}") for bank in range(2)]
+        count = Mux(self.taken[0], self.counts[1], self.counts[0])
+        spread = buffer.lane.spread if buffer.lane else 1
+        m.d.comb += [
+            buffer.full.eq(self.filled != self.taken),
+            buffer.count.eq(count if spread == 1 else (count + 1) * spread - 1),
+            buffer.begun.eq(~self.taken[0]),
+        ]
+        m.d.sync += self.taken.eq(self.taken + buffer.begin)
+
+    def use(self, m, complete):
+        """A batch is ``complete``."""
+        m.d.sync += [
+            self.one.eq(complete | (self.one & (self.both | ~self.release))),
+            self.both.eq(~self.release & (self.both | (self.one & complete))),
+        ]
+
+    def count(self, m, counting, thread):
+        """The last vector of a batch is that of ``thread`` when it was ``counting`` for the last time."""
+        for bank, count in enumerate(self.counts):
+            with m.If(counting & (self.filled[0] == bank)):
+                m.d.sync += count.eq(thread)
 
 
 class InputBuffer(wiring.Component):
@@ -68,94 +105,79 @@ class InputBuffer(wiring.Component):
         self.target = target
         self.lane = lane
         self.memory = memory
+        self._vector_bits = (lane.vectors - 1).bit_length() if lane else index_bits(config.threads)
+        super().__init__(self._members())
+
+    def _members(self):
+        config = self.config
         thread = index_bits(config.threads)
-        vector_bits = self._vector_bits = (lane.vectors - 1).bit_length() if lane else thread
-        super().__init__(
-            {
-                "i": In(stream.Signature(input_layout(config))),
-                "last_input": In(index_bits(config.inputs)),
-                "full": Out(1),
-                "count": Out(thread),
-                "begin": In(1),
-                "begun": Out(1),
-                "bank": In(1),
-                "thread": In(thread),
-                "u": In(index_bits(config.inputs)),
-                "x": Out(config.bits),
-                "x_parity": Out(1),
-                **({"x_clear": In(1)} if config.deep else {}),
-                "release": In(1),
-                "pointers": Out(index_bits(config.inputs) + vector_bits + 4),
-            }
-        )
+        return {
+            "i": In(stream.Signature(input_layout(config))),
+            "last_input": In(index_bits(config.inputs)),
+            "full": Out(1),
+            "count": Out(thread),
+            "begin": In(1),
+            "begun": Out(1),
+            "bank": In(1),
+            "thread": In(thread),
+            "u": In(index_bits(config.inputs)),
+            "x": Out(config.bits),
+            "x_parity": Out(1),
+            **({"x_clear": In(1)} if config.deep else {}),
+            "release": In(1),
+            "pointers": Out(index_bits(config.inputs) + self._vector_bits + 4),
+        }
 
     def elaborate(self, platform):
         m = Module()
-        config = self.config
-        lane = self.lane or Lane(config.threads, 1)
-        vector_bits = self._vector_bits
-
-        # How many batches, modulo 4, came in and were begun; the lowest bit is the bank of the next one.
-        filled = Signal(2)
-        taken = Signal(2)
-        # One bank or both are in use, from the end of a batch to its release: a short program may have begun both.
-        one = Signal()
-        both = Signal()
-        counts = [Signal(vector_bits, reset_less=True, name=f"count{bank}") for bank in range(2)]
-        count = Mux(taken[0], counts[1], counts[0])
-        m.d.comb += [
-            self.full.eq(filled != taken),
-            self.count.eq(count if lane.spread == 1 else (count + 1) * lane.spread - 1),
-            self.begun.eq(~taken[0]),
-        ]
-        m.d.sync += taken.eq(taken + self.begin)
-
-        thread = Signal(vector_bits)
+        lane = self.lane or Lane(self.config.threads, 1)
+        banks = Banks(m, self)
+        thread = Signal(self._vector_bits)
         u = Signal.like(self.u)
         accept = Signal()
         vector_end = Signal()
         batch_end = Signal()
         m.d.comb += [
-            self.i.ready.eq(~both),
+            self.i.ready.eq(~banks.both),
             accept.eq(self.i.valid & self.i.ready),
             vector_end.eq(accept & (u == self.last_input)),
-            self.pointers.eq(Cat(u, thread, filled, taken)),
+            self.pointers.eq(Cat(u, thread, banks.filled, banks.taken)),
             batch_end.eq(vector_end & (self.i.p.last | (thread == lane.vectors - 1))),
         ]
-        m.d.sync += [
-            one.eq(batch_end | (one & (both | ~self.release))),
-            both.eq(~self.release & (both | (one & batch_end))),
-        ]
+        banks.use(m, batch_end)
         if self.memory:
-            words = 1 << (1 + vector_bits + len(self.u))
-            if config.deep:
-                memory = ClearedRAM(config.bits + config.guard, words, operand_latency(config), [], self.target)
-                controls = [memory.clear.eq(self.x_clear)]
-            else:
-                memory = self.target.memory(config.bits + config.guard, words, [])
-                controls = [memory.fetch.eq(1), memory.take.eq(1)]
-            m.submodules.memory = memory
             reader = self.thread
             if lane.spread > 1:
                 reader = sum((reader >= lane.spread * vector for vector in range(1, lane.vectors)), Const(0))
-            m.d.comb += [
-                memory.addr.eq(Cat(self.u, reader[:vector_bits], self.bank)),
-                *controls,
-                Cat(self.x, self.x_parity).eq(memory.data),
-                memory.write.eq(accept),
-                memory.write_addr.eq(Cat(u, thread, filled[0])),
-                memory.write_data.eq(Cat(self.i.p.data, self.i.p.data.xor())),
-            ]
+            read = Cat(self.u, reader[: self._vector_bits], self.bank)
+            self._add_memory(m, read, accept, Cat(u, thread, banks.filled[0]))
         with m.If(vector_end):
             m.d.sync += u.eq(0)
         with m.Elif(accept):
             m.d.sync += u.eq(u + 1)
         with m.If(batch_end):
-            m.d.sync += [thread.eq(0), filled.eq(filled + 1)]
+            m.d.sync += [thread.eq(0), banks.filled.eq(banks.filled + 1)]
         with m.Elif(vector_end):
             m.d.sync += thread.eq(thread + 1)
         # While a bank is being filled its count follows, so that the last thread is there at the end.
-        for bank, count in enumerate(counts):
-            with m.If(self.i.ready & (filled[0] == bank)):
-                m.d.sync += count.eq(thread)
+        banks.count(m, self.i.ready, thread)
         return m
+
+    def _add_memory(self, m, addr, write, write_addr):
+        """Add the memory: it is read at ``addr``, and the word that comes in is written at ``write_addr``."""
+        config, word = self.config, self.i.p.data
+        if config.deep:
+            memory = ClearedRAM(config.bits + config.guard, 1 << len(addr), operand_latency(config), [], self.target)
+            controls = [memory.clear.eq(self.x_clear)]
+        else:
+            memory = self.target.memory(config.bits + config.guard, 1 << len(addr), [])
+            controls = [memory.fetch.eq(1), memory.take.eq(1)]
+        m.submodules.memory = memory
+        m.d.comb += [
+            memory.addr.eq(addr),
+            *controls,
+            Cat(self.x, self.x_parity).eq(memory.data),
+            memory.write.eq(write),
+            memory.write_addr.eq(write_addr),
+            memory.write_data.eq(Cat(word, word.xor())),
+        ]

@@ -4,7 +4,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from skinny.model.machine.isa import ONE, CoreConfig, Op, Sending, index_bits
-from skinny.model.machine.repeat import END_BITS, LAST_STATE, STATE_BITS, payload_at
+from skinny.model.machine.repeat import END_BITS, STATE_BITS, payload_at
 
 from .layout import word_layout
 
@@ -24,8 +24,8 @@ def following(state):
 class Loops(wiring.Component):
     """Keeps the loops of all levels: where they begin and end, how many rounds are left, and their steps.
 
-    Latency: ``back`` and ``begin`` hold in the cycle of ``turn``, ``step`` two cycles after it. Throughput: a word each
-    ``threads`` cycles. No back-pressure.
+    Latency: ``back`` and ``begin`` hold in the cycle of ``turn``, ``step`` two cycles after it and ``looping`` from
+    three cycles after it on. Throughput: a word each ``threads`` cycles. No back-pressure.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class Loops(wiring.Component):
     pc : In
         The address of the word that is issued.
     word : In(word_layout)
-        In the cycle of ``turn``, the word at ``pc``.
+        In the cycle after ``turn``, the word whose turn it was.
     back, begin : Out
         In the cycle of ``turn``: a body is begun once more; the address of its first word.
     looping : Out(1)
-        A loop has rounds left.
+        A loop has rounds left for the word whose address was ``pc`` two cycles ago.
     step : Out(step_layout)
         What is added to the offsets in this cycle, mostly zero.
     """
@@ -65,51 +65,51 @@ class Loops(wiring.Component):
         )
 
     def elaborate(self, platform):
+        # A word stays for cycles, so that all but the next address is decided in the cycle after `turn`, from
+        # registers: by then the word is still there, and `pc` is the address of the next one.
         m = Module()
         config, word = self.config, self.word
         payload = word.as_value()[payload_at(config) :]
         end, state = payload[:END_BITS], payload[END_BITS:][:STATE_BITS]
         which = payload[END_BITS + STATE_BITS] if config.repeat == 2 else 0
-        control = self.turn & (word.op == Op.NONE)
-        # The words after a repeat follow in memory.
-        after = self.pc + 1
+        turned, over = Signal(), Signal()
+        # `turned`: the word whose turn it was is followed by the next one in memory.
+        m.d.sync += [turned.eq(self.turn & ~self.back), over.eq(self.over)]
+        control = turned & (word.op == Op.NONE)
 
         hits: list[Signal] = []
-        begins: list[Signal] = []
-        opens: list[Signal] = []
-        taken = []
+        begins, opens, taken = [], [], []
         for level in range(config.repeat):
             opened, hit = Signal(name=f"open{level}"), Signal(name=f"hit{level}")
             begin = Signal.like(self.begin, reset_less=True, name=f"begin{level}")
             last = Signal(END_BITS, reset_less=True, name=f"end{level}")
             rounds = Signal(STATE_BITS, reset_less=True, name=f"rounds{level}")
             step = Signal(step_layout(config), reset_less=True, name=f"step{level}")
-            # The comparison is long; a word stays for cycles, so it is made a cycle before.
+            # This comparison is long, too.
             m.d.sync += hit.eq(opened & (self.pc[:END_BITS] == last))
             again = Signal(name=f"again{level}")
-            m.d.comb += again.eq(self.turn & hit & ~Cat(hits).any() if hits else self.turn & hit)
+            m.d.sync += again.eq(self.turn & hit & ~Cat(hits).any() if hits else self.turn & hit)
             with m.If(again):
-                m.d.sync += [opened.eq(rounds != LAST_STATE), rounds.eq(following(rounds))]
+                # The last state is the one whose other bits are all zero.
+                m.d.sync += [opened.eq(rounds[1:].any()), rounds.eq(following(rounds))]
             with m.If(control & ~word.neg & word.flag & (which == level)):
-                m.d.sync += [opened.eq(1), begin.eq(after), last.eq(end), rounds.eq(state)]
+                m.d.sync += [opened.eq(1), begin.eq(self.pc), last.eq(end), rounds.eq(state)]
             with m.If(control & word.neg & (word.flag == level)):
                 m.d.sync += [step[name].eq(word[name]) for name in config.moving]
-            with m.If(self.over):
+            with m.If(over):
                 m.d.sync += [opened.eq(0), step.eq(0)]
-            # A word that ends a body may set the step of its loop, so the step is taken a cycle later.
-            moves = Signal(name=f"moves{level}")
-            m.d.sync += moves.eq(again)
-            taken.append(Mux(moves, step.as_value(), 0))
+            taken.append(Mux(again, step.as_value(), 0))
             hits.append(hit)
             begins.append(begin)
             opens.append(opened)
 
         added = Signal(step_layout(config), reset_less=True)
-        m.d.sync += added.eq(taken[0] | taken[-1])
+        looping = Signal()
+        m.d.sync += [added.eq(taken[0] | taken[-1]), looping.eq(Cat(opens).any())]
         m.d.comb += [
-            self.back.eq(self.turn & Cat(hits).any()),
+            self.back.eq(Cat(hits).any()),
             self.begin.eq(Mux(hits[0], begins[0], begins[-1])),
-            self.looping.eq(Cat(opens).any()),
+            self.looping.eq(looping),
             self.step.eq(added),
         ]
         return m

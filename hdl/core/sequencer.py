@@ -14,8 +14,7 @@ __all__ = ["Sequencer", "tag_layout"]
 def tag_layout(config: CoreConfig) -> data.StructLayout:
     """The tag that accompanies an instruction through the pipeline. ``live``: the instruction belongs to a batch;
     ``valid``: its thread also has a vector; ``first``: it begins a run; ``final``: its thread is the last of
-    these; ``fresh``, only in a core with state: it begins the first run of its stream; ``looping``, only in a core that
-    repeats: a loop has rounds left."""
+    these; ``goes_on``, only in a core with state: not the first run of its stream."""
     return data.StructLayout(
         {
             "live": 1,
@@ -25,8 +24,7 @@ def tag_layout(config: CoreConfig) -> data.StructLayout:
             "bank": 1,
             "thread": index_bits(config.threads),
             "pc": index_bits(config.depth),
-            **({"fresh": 1} if config.state else {}),
-            **({"looping": 1} if config.repeat else {}),
+            **({"goes_on": 1} if config.state else {}),
         }
     )
 
@@ -58,9 +56,9 @@ class Sequencer(wiring.Component):
         Only with state: all streams begin anew with the next batch.
     word : In(word_layout)
         Only in a core that repeats: the word whose address was in ``tag`` two cycles ago.
-    step : Out(step_layout)
+    step, looping : Out(step_layout), Out(1)
         Only in a core that repeats: what is added to the offsets in this cycle, so that the ``word`` of the next one is
-        moved by it.
+        moved by it; a loop has rounds left for ``word``.
     start : Out(1)
         A batch begins in the next cycle. With state it begins a multiple of ``threads`` cycles after the batch before,
         unless streams begin anew: the registers of a thread are at their place only then.
@@ -81,7 +79,11 @@ class Sequencer(wiring.Component):
                 "hold": In(1),
                 "last_word": In(index_bits(config.depth)),
                 **({"renew": In(1)} if config.state else {}),
-                **({"word": In(word_layout(config)), "step": Out(step_layout(config))} if config.repeat else {}),
+                **(
+                    {"word": In(word_layout(config)), "step": Out(step_layout(config)), "looping": Out(1)}
+                    if config.repeat
+                    else {}
+                ),
                 "start": Out(1),
                 "done": Out(1),
                 "tag": Out(tag_layout(config)),
@@ -114,7 +116,7 @@ class Sequencer(wiring.Component):
                 loops.pc.eq(pc),
                 loops.word.eq(self.word),
                 self.step.eq(loops.step),
-                tag.looping.eq(loops.looping),
+                self.looping.eq(loops.looping),
             ]
             ends, following = at_last & ~loops.back, Mux(loops.back, loops.begin, pc + 1)
         m.d.comb += [
@@ -126,19 +128,20 @@ class Sequencer(wiring.Component):
         ]
 
         m.d.sync += [
-            live.eq(self.start | (live & ~self.done if self.config.state else ~over)),
+            live.eq(self.start | (live & ~over if self.config.state else ~over)),
             valid.eq(self.start | (~over & (turn | (valid & ~final)))),
         ]
         if self.config.state:
             # Streams that go on keep their turns while nothing runs.
-            fresh, begins = Signal(init=1), Signal(reset_less=True)
-            m.d.comb += [over.eq(Mux(live, self.done, fresh | turn)), tag.fresh.eq(begins & first & live)]
+            goes_on = Signal()
+            went_on = Signal(reset_less=True)
+            m.d.comb += [over.eq(Mux(live, self.done, ~goes_on | turn)), tag.goes_on.eq(went_on)]
             m.d.sync += [
-                fresh.eq(self.renew | (fresh & ~self.start)),
-                thread.eq(Mux(turn | (~live & fresh), 0, thread + 1)),
+                goes_on.eq(~self.renew & (goes_on | self.start)),
+                thread.eq(Mux(turn | ~(live | goes_on), 0, thread + 1)),
             ]
             with m.If(over):
-                m.d.sync += begins.eq(fresh)
+                m.d.sync += went_on.eq(goes_on)
         else:
             m.d.sync += thread.eq(Mux(live & ~turn, thread + 1, 0))
         with m.If(over):

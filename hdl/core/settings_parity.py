@@ -27,7 +27,7 @@ class SettingsParity(wiring.Component):
     -------
     write, item : In
         What is written at the load port.
-    start, last_word, last_input, batches, kept : In
+    start, last_word, last_input, batches, kept, size : In
         What the store holds.
     mismatch : Out(1)
         Some register does not have the parity of what was written to it.
@@ -45,6 +45,7 @@ class SettingsParity(wiring.Component):
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
                 **({"kept": In(config.width)} if config.state else {}),
+                **({"size": In(config.window_bits)} if config.window else {}),
                 "mismatch": Out(1),
             }
         )
@@ -57,8 +58,10 @@ class SettingsParity(wiring.Component):
         values = {Setting.LAST_WORD: self.last_word, Setting.LAST_INPUT: self.last_input, Setting.BATCHES: self.batches}
         if self.config.state:
             values[Setting.STATE] = self.kept
+        if self.config.window:
+            values[Setting.WINDOW] = self.size
         mismatches = []
-        registers, others = index_bits(self.config.starts), index_bits(len(Setting))
+        registers, others = index_bits(self.config.starts), self.config.setting_bits
         for space, bits, address, value, init in (
             *((Space.START, registers, register, self.start[register], word) for register, word in enumerate(start)),
             *((Space.SETTINGS, others, setting, value, settings[setting]) for setting, value in values.items()),

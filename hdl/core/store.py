@@ -46,7 +46,7 @@ class Store(wiring.Component):
         The parity that word and weight had when they were written; for a core with the guard.
     start : Out(array of width words)
         The start vector.
-    last_word, last_input, batches, kept : Out
+    last_word, last_input, batches, kept, size : Out
         The settings (:class:`skinny.model.machine.isa.Setting`).
     """
 
@@ -71,6 +71,7 @@ class Store(wiring.Component):
                 "last_input": Out(index_bits(config.inputs)),
                 "batches": Out(index_bits(MOST_BATCHES + 1)),
                 **({"kept": Out(config.width)} if config.state else {}),
+                **({"size": Out(config.window_bits)} if config.window else {}),
             }
         )
 
@@ -101,13 +102,14 @@ class Store(wiring.Component):
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)
         start = image.start.tolist() if image else [0] * config.starts
-        registers, others = index_bits(config.starts), index_bits(len(Setting))
+        registers, others = index_bits(config.starts), config.setting_bits
         for space, bits, address, value, init in (
             *((Space.START, registers, n, self.start[n], start[n]) for n in range(config.starts)),
             (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
             (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
             (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
             *([(Space.SETTINGS, others, Setting.STATE, self.kept, settings[Setting.STATE])] if config.state else []),
+            *([(Space.SETTINGS, others, Setting.WINDOW, self.size, settings[Setting.WINDOW])] if config.window else []),
         ):
             held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
             m.d.comb += value.eq(held)

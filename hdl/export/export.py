@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from skinny.hdl.parallel.engine import ParallelEngine, component
 from skinny.model.files import write_folder
 from skinny.model.machine.cycles import batch_sizes, latency
 from skinny.model.machine.image import MachineImage
-from skinny.model.machine.isa import Op, Setting, Space, index_bits
+from skinny.model.machine.isa import Op, Setting, Space, Words, index_bits
+from skinny.model.machine.streams import interleaved, padding, threads_used
 from skinny.model.parallel.segments import EngineConfig
 from skinny.model.program.program import Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Ring
@@ -141,8 +143,9 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
         },
         "program": {
             "title": image.program.title,
-            "inputs": list(image.program.inputs),
+            "inputs": list(image.program.samples),
             "vector_words": image.vector,
+            **_stream(image.program),
             "outputs": list(image.outputs),
             "argmax": bool(image.program.argmax),
             "linear": image.program.linear,
@@ -168,6 +171,26 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
     return described
 
 
+def _stream(program: Program) -> dict[str, Any]:
+    """What a program keeps between runs, ready for JSON."""
+    if not program.streaming:
+        return {}
+    return {
+        "stream": {
+            "states": [
+                {"name": name, "register": register, "start": str(program.start[register])}
+                for name, register in program.state
+            ],
+            "window": program.window,
+            "hop": program.hop,
+            "silent_vectors": padding(program),
+            "meaning": "a thread is a stream, and a vector is its next sample; states keep their registers, and a "
+            "window its words, until reset or a load of anything but weights; the first silent vectors of each stream "
+            "fill the window and have no results",
+        }
+    }
+
+
 def units(program: Program, ring: Ring) -> dict[str, Any]:
     """What a raw word of an input or an output means in the user's units, ready for JSON."""
     box = program.box or (None,) * len(program.inputs)
@@ -176,8 +199,12 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
         told = {"frac": ring.frac, "meaning": "value = raw * 2^(scale - frac), raw being the word as a signed number"}
     return told | {
         "inputs": [
-            {"name": name, "scale": scale, "box": side and [str(value) for value in side]}
-            for name, scale, side in zip(program.inputs, program.input_scales, box, strict=True)
+            {
+                "name": program.inputs[u],
+                "scale": program.input_scales[u],
+                "box": (side := box[u]) and [str(value) for value in side],
+            }
+            for u in program.sample_inputs
         ],
         "outputs": [{"name": program.argmax, "meaning": "the number of the largest output"}]
         if program.argmax
@@ -204,23 +231,30 @@ def units(program: Program, ring: Ring) -> dict[str, Any]:
 
 def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> dict[str, str]:
     """The names and texts of all exported files: the core, its manifest, listing and memory contents, and a test bench
-    that compares with the golden model's results for ``elements`` of shape ``(inferences, inputs)``. With ``rom`` the
-    program is part of the design; otherwise the design is empty and the test bench loads the program."""
+    that compares with the golden model's results for ``elements`` of shape ``(inferences, inputs)``, for a stream
+    program of shape ``(streams, samples, words)``. With ``rom`` the program is part of the design; otherwise the design
+    is empty and the test bench loads the program."""
     config = image.config
     if isinstance(config.ring, Boolean):  # every slice of every word is compared
-        elements = np.pad(elements, [(0, -len(elements) % config.slices), (0, 0)])
-    vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
-    outputs = config.pack(image.golden(elements))
+        elements = np.pad(elements, [(0, -len(elements) % config.inferences), *[(0, 0)] * (elements.ndim - 1)])
+    if image.program.streaming:
+        vectors = interleaved(config, elements)
+        sizes = [threads_used(config, len(elements))] * elements.shape[1]
+        outputs = interleaved(config, image.golden(elements))
+    else:
+        vectors = config.pack(elements) if elements.shape[1] else np.zeros((len(elements), 1), dtype=np.uint64)
+        sizes = batch_sizes(len(vectors), image.batch)
+        outputs = config.pack(image.golden(elements))
     if image.self_check:  # a status word follows
         outputs = np.column_stack([outputs, np.full(len(outputs), image.lanes[0].status, np.uint64)])
-    sizes = batch_sizes(len(vectors), image.batch)
     when = image.timetable(sizes)
-    inputs, expected = [], []
-    for first, size in zip(itertools.accumulate(sizes, initial=0), sizes, strict=False):
-        part = slice(first, first + size)
-        words = vectors[part].reshape(-1).tolist()
+    inputs: list[int] = []
+    for part, size in _batches(vectors, sizes):
+        words = part.reshape(-1).tolist()
         inputs += [*words[:-1], words[-1] | int(size < image.batch) << config.bits]
-        results = outputs[part].T.reshape(-1).tolist()
+    expected: list[int] = []
+    for part, _ in _batches(outputs, sizes[padding(image.program) :]):
+        results = part.T.reshape(-1).tolist()
         expected += [*results[:-1], results[-1] | 1 << config.bits]
     hardware = image.hardware
     space_bits = index_bits(len(Space))
@@ -249,6 +283,12 @@ def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> 
     described = manifest(image, pins) | {"files": sorted([*files, "manifest.json"])}
     files["manifest.json"] = json.dumps(described, indent=2) + "\n"
     return files
+
+
+def _batches(rows: Words, sizes: Sequence[int]) -> Iterator[tuple[Words, int]]:
+    """The rows of each batch, and how many they are."""
+    for first, size in zip(itertools.accumulate(sizes, initial=0), sizes, strict=False):
+        yield rows[first : first + size], size
 
 
 def _hex(words: list[int], bits: int) -> str:

@@ -49,16 +49,13 @@ class Degrees:
     def _lines(
         self, polynomial: Mapping[int, Fraction], variables: Sequence[int], points: Sequence[Sequence[int]]
     ) -> tuple[Coefficients, Coefficients]:
-        """A scalar as ``a + b·variable``, for each point and variable."""
+        """A scalar as ``a + b·(variable - its random value)``, for each point and variable."""
         slopes = [residue(polynomial.get(variable, Fraction(0)), _PRIME) for variable in variables]
         constant = residue(polynomial.get(0, Fraction(0)), _PRIME)
-        whole = [constant + sum(s * x for s, x in zip(slopes, point, strict=True)) for point in points]
-        rest = [
-            [(total - s * x) % _PRIME for s, x in zip(slopes, point, strict=True)]
-            for total, point in zip(whole, points, strict=True)
-        ]
+        totals = [(constant + sum(s * x for s, x in zip(slopes, point, strict=True))) % _PRIME for point in points]
         shape = (_POINTS, self.count, 1)
-        return np.array(rest, np.uint64).reshape(shape), np.array([slopes] * _POINTS, np.uint64).reshape(shape)
+        values = np.array([[total] * self.count for total in totals], np.uint64)
+        return values.reshape(shape), np.array([slopes] * _POINTS, np.uint64).reshape(shape)
 
     def _times(self, line: tuple[Coefficients, Coefficients], other: Coefficients) -> Coefficients:
         constant, slope = line

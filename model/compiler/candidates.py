@@ -134,10 +134,12 @@ def _shaped(source: str, polynomial: Polynomial, table: Table, goal: Goal) -> It
         variants.setdefault((*decided[:3], False, True), "contracts")
         variants.setdefault((decided[0], False, *decided[2:]), "telescope")
         variants.setdefault((*decided[:2], False, *decided[3:]), "associate")
+        # The terms are ordered by what blocks cost that keep their order of factors.
+        variants.setdefault((*decided[:2], False, decided[3], False), "associate, order")
         if not goal.attention:
             # Without linear forms as scalars, sums are what most decisions are about: two of them may be left out.
-            variants.setdefault((decided[0], False, decided[2], False, True), "two")
-            variants.setdefault((decided[0], False, False, *decided[3:]), "two")
+            variants.setdefault((decided[0], False, decided[2], False, True), "telescope, another")
+            variants.setdefault((decided[0], False, False, *decided[3:]), "telescope, another")
     for options, without in variants.items():
         expression = Shaper(table, *options).shape(polynomial)
         if expression.loose_cost > WIDE_SHAPES * current().length:

@@ -123,11 +123,12 @@ T = TypeVar("T", Candidate, Draft)
 
 
 def _divided(found: Sequence[T]) -> list[list[T]]:
-    """First what leaves out no decision but attention or order, then what leaves out contracts, then what leaves out
-    two decisions, then the others."""
-    groups: list[list[T]] = [[], [], [], []]
+    """First what leaves out no decision but attention or order, then one group for each decision, or two together,
+    from whose omission the search was seen to get further, then the others."""
+    places = {"": 0, "attention": 0, "order": 0, "contracts": 1, "telescope, another": 2, "associate, order": 3}
+    groups: list[list[T]] = [[], [], [], [], []]
     for item in found:
-        groups[{"": 0, "attention": 0, "order": 0, "contracts": 1, "two": 2}.get(item.without, 3)].append(item)
+        groups[places.get(item.without, 4)].append(item)
     return groups
 
 
@@ -176,9 +177,14 @@ def _from_start(code: Code, start: tuple[int, ...]) -> Code:
 
 
 def _apply(name: str, step: Callable[[Code], Code], drafts: Sequence[Draft]) -> None:
-    """Take drafts through a pass; a result that takes more cycles is not used."""
+    """Take drafts through a pass; a result that takes more cycles is not used. Other decisions often make equal code,
+    which is taken through it once."""
+    made: dict[tuple[object, ...], Code] = {}
     for draft in drafts:
-        code = step(draft.code)
+        key = draft.code.output, *draft.code.instructions()
+        code = made.get(key)
+        if code is None:
+            code = made[key] = step(draft.code)
         if code.cycles <= draft.code.cycles:
             draft.add(name, code)
 

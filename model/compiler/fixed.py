@@ -162,7 +162,7 @@ def _fit(
     scales: Scaling,
 ) -> Fixed:
     """The same for formulas that are scaled already."""
-    table, polynomials = normalise(outputs, operations(*outputs.values()), attention=goal.attention)
+    table, polynomials = normalise(outputs, goal.operations(outputs), attention=goal.attention)
     ends = {name: tuple(end / Fraction(2) ** e for end in precision.box[name]) for name, e in scales.inputs.items()}
     box = tuple((ends[name][0], ends[name][1]) for name in table.names[: table.inputs])
     units = {name: 2.0**e for name, e in scales.outputs.items()}

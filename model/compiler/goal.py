@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from skinny.model.errors import InputError
+from skinny.model.formula.formula import Formula, Operations, operations
 
 from .contracts import Contract, Promise
 
@@ -64,7 +65,8 @@ class Precision:
 @dataclass(frozen=True)
 class Goal:
     """The wishes that the compiler was given. ``box`` are the ranges of the variables, by their numbers, and ``bits``
-    those of the word, when the program is for fixed point."""
+    those of the word, when the program is for fixed point. ``inputs`` are names of inputs that come before all others,
+    in this order."""
 
     contract: str
     width: int
@@ -73,6 +75,17 @@ class Goal:
     start: tuple[int, ...]
     box: tuple[Ends, ...] | None = None
     bits: int = 0
+    inputs: tuple[str, ...] = ()
+
+    def operations(self, outputs: Mapping[str, Formula]) -> Operations:
+        """The operations of ``outputs``, the inputs first: they are numbered in the order in which they are met."""
+        written = operations(*outputs.values())
+        if not self.inputs:
+            return written
+        place = {name: number for number, name in enumerate(self.inputs)}
+        return sorted(
+            written, key=lambda pair: place.get(pair[0].value, len(place)) if pair[0].kind == "variable" else len(place)
+        )
 
     def uses(self, name: str) -> bool:
         return name not in self.without

@@ -14,14 +14,17 @@ the formula in registers instead, and the shorter program wins.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Facts, Formula, Operations, facts, formula_text, operations, postorder
 from skinny.model.limits import check, current, watched
+from skinny.model.program.forms import read_inputs, renumbered
 from skinny.model.program.modular import PRIME
 from skinny.model.program.program import MOST_WIDTH, Program
 
@@ -38,13 +41,21 @@ from .prove import WrongOutputError, prove
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
 
-__all__ = ["PASSES", "PURE", "Compilation", "Precision", "compile_formula"]
+__all__ = [
+    "PASSES",
+    "PURE",
+    "Compilation",
+    "Precision",
+    "compile_formula",
+    "expect_relu_allowed",
+    "given_constants",
+]
 
 #: Registers that the blocks of a formula use at most; a graph of values uses any number.
 WIDEST_BLOCKS = 16
 #: Blocks are not tried when a graph of values takes more cycles than this, or when blocks on three registers promise to
 #: take so many times its cycles: more registers never save that much, but take long to plan for.
-MOST_FOR_BLOCKS, HOPELESS = 500, 3
+MOST_FOR_BLOCKS, HOPELESS = 500, 2.25
 
 
 @dataclass(frozen=True)
@@ -76,20 +87,25 @@ def compile_formula(
     start: tuple[int, ...] | None = None,
     precision: Precision | None = None,
     keep: Set[str] = PURE,
+    inputs: Sequence[str] = (),
 ) -> Compilation:
     """Compile ``outputs`` to one program that keeps the promises ``keep``; outputs are sent one after the other. The
     program is the shortest one found or, with a ``precision``, the shortest one that is proven precise enough. A
-    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused."""
+    formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names
+    of all inputs in the order of an input vector, those that the program does not read left out; without them inputs
+    come in the order in which the formulas name them."""
     if not 3 <= width <= MOST_WIDTH:
         raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
     unknown = sorted(set(without) - set(PASSES))
     if unknown:
         raise InputError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")
     default = tuple(int(r == 1) for r in range(width))
-    goal = Goal(contract, width, attention, frozenset(without), start or default)
+    goal = Goal(contract, width, attention, frozenset(without), start or default, inputs=tuple(inputs))
     if goal.clean and goal.start[1] != 1:
         raise InputError(f"register 1 must start as 1, not {goal.start[1]}")
     _refuse_contradictions(outputs, goal, keep, precision)
+    if inputs:
+        _expect_names(outputs, inputs)
     began = time.perf_counter()
     with watched("compiling"):
         if precision is not None:
@@ -98,15 +114,46 @@ def compile_formula(
             compiled = _compile(outputs, _blocks(goal))
         else:
             compiled = _compile_with_graph(outputs, goal, keep)
+    if inputs:
+        compiled = replace(compiled, program=_reading(compiled.program))
     return replace(compiled, seconds=time.perf_counter() - began)
+
+
+def _expect_names(outputs: Mapping[str, Formula], inputs: Sequence[str]) -> None:
+    """Raise :exc:`InputError` unless ``inputs`` has every input of the formulas, once."""
+    known = set(inputs)
+    if len(known) < len(inputs):
+        twice = next(name for name, count in Counter(inputs).items() if count > 1)
+        raise InputError(f"the input {twice!r} is named twice in inputs")
+    found = (node.value for node in postorder(*outputs.values()) if node.kind == "variable")
+    missing = next((name for name in found if name not in known), None)
+    if missing is not None:
+        raise InputError(f"the formula reads {missing!r}, which inputs does not name")
+
+
+def _reading(program: Program) -> Program:
+    """The program without the inputs that it does not read."""
+    forms = [program.forms[number] for number in np.unique(program.code.form).tolist()]
+    read = sorted({u for form in forms for u in read_inputs(form)})
+    if len(read) == len(program.inputs):
+        return program
+    places = [0] * len(program.inputs)
+    for place, u in enumerate(read):
+        places[u] = place
+    return replace(
+        program,
+        inputs=tuple(program.inputs[u] for u in read),
+        input_scales=tuple(program.input_scales[u] for u in read),
+        box=None if program.box is None or not read else tuple(program.box[u] for u in read),
+        forms=tuple(renumbered(program.forms, places, range(len(program.weights)))),
+    )
 
 
 def _refuse_contradictions(
     outputs: Mapping[str, Formula], goal: Goal, keep: Set[str], precision: Precision | None
 ) -> None:
     """Raise :exc:`InputError` for wishes that no program can meet together."""
-    if keep and (found := next((node for node in postorder(*outputs.values()) if node.kind == "relu"), None)):
-        raise InputError(f"{formula_text(found, 40)} is neither linear nor reversible: relu needs --keep none")
+    expect_relu_allowed(outputs.values(), keep)
     if keep == PURE:
         return
     said = ",".join(sorted(keep)) or "none"
@@ -120,6 +167,12 @@ def _refuse_contradictions(
         raise InputError(f"only pure programs are chosen for a format so far: --ring goes without --keep {said}")
 
 
+def expect_relu_allowed(formulas: Iterable[Formula], keep: Set[str]) -> None:
+    """Raise :exc:`InputError` for a relu in a program that keeps a promise."""
+    if keep and (found := next((node for node in postorder(*formulas) if node.kind == "relu"), None)):
+        raise InputError(f"{formula_text(found, 40)} is neither linear nor reversible: relu needs --keep none")
+
+
 def _blocks(goal: Goal) -> Goal:
     """The goal for the compiler of blocks, which uses few registers."""
     width = min(goal.width, WIDEST_BLOCKS)
@@ -128,8 +181,8 @@ def _blocks(goal: Goal) -> Goal:
 
 def _compile_with_graph(outputs: Mapping[str, Formula], goal: Goal, keep: Set[str]) -> Compilation:
     """The shorter of two programs: the one that holds parts of the formula in registers, and the one without."""
-    written = operations(*outputs.values())
-    given = _given_constants(written)
+    written = goal.operations(outputs)
+    given = given_constants(written)
     program = shortest(outputs, written, keep, goal.width, given, current().length)
     cycles = None if program is None else program.words
     if program is None and any(node.kind == "relu" for node, _ in written):
@@ -162,7 +215,10 @@ def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: G
         return False
     narrow = replace(goal, width=3, start=goal.start[:3])
     table, polynomials = normalise(outputs, written, attention=goal.attention)
-    total = 0
+    if all(sum(exponent for _, exponent in monomial) <= 1 for p in polynomials.values() for monomial in p):
+        # Of forms of inputs a graph is never longer.
+        return False
+    total = 0.0
     for polynomial in polynomials.values():
         total += min(candidate.cost for candidate in candidates(polynomial, table, narrow))
         if total > HOPELESS * cycles:
@@ -172,8 +228,8 @@ def _blocks_may_win(outputs: Mapping[str, Formula], written: Operations, goal: G
 
 def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     """The pipeline, from formulas to the shortest program."""
-    written = operations(*outputs.values())
-    given = _given_constants(written)
+    written = goal.operations(outputs)
+    given = given_constants(written)
     table, polynomials = normalise(outputs, written, attention=goal.attention)
     chosen: dict[str, Draft] = {}
     histories: dict[str, History] = {}
@@ -207,8 +263,8 @@ def _compile_polynomials(
     outputs: Mapping[str, Formula], goal: Goal, precision: Precision, made: Mapping[str, Approximation]
 ) -> Compilation:
     """The same for polynomials, some of which are approximations that were ``made`` for functions."""
-    written = operations(*outputs.values())
-    given = _given_constants(written)
+    written = goal.operations(outputs)
+    given = given_constants(written)
     missing = [node.value for node, _ in written if node.kind == "variable" and node.value not in precision.box]
     if missing:
         raise InputError(f"the input {missing[0]!r} has no box: --box {missing[0]}=LOW:HIGH gives it one")
@@ -266,7 +322,7 @@ def _proven(
     )
 
 
-def _given_constants(written: Operations) -> frozenset[Fraction]:
+def given_constants(written: Operations) -> frozenset[Fraction]:
     """The constants of the formulas and one, without signs."""
     size = sum(len(args) for _, args in written)
     if size > current().arguments:

@@ -6,15 +6,19 @@ program passes one point with probability at most ``length / 2^61``. Named weigh
 program is right for all of their values. An in-place program is run from every unit vector, or from a random
 one where it is not linear, and must change exactly one entry. In place of the relu, which is no polynomial, stands a
 random function. Cost: linear, :data:`POINTS` times.
+
+A stream program is run from random old states for :data:`SAMPLES` samples in a row, each from what the one before left
+behind; outputs and states must be those of the formulas.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from skinny.model.errors import CheckError
+from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.limits import checked
 from skinny.model.named_weight import NamedWeight
@@ -30,10 +34,12 @@ from skinny.model.program.modular import (
 )
 from skinny.model.program.program import Output, Program
 
-__all__ = ["POINTS", "WrongOutputError", "prove"]
+__all__ = ["POINTS", "SAMPLES", "WrongOutputError", "prove", "prove_stream"]
 
 #: The number of random points at which the program and its formula are compared.
 POINTS = 2
+#: The number of samples that a stream program is run for, from each random point.
+SAMPLES = 3
 
 
 class WrongOutputError(CheckError):
@@ -50,8 +56,7 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
     for _ in range(POINTS):
         point = random_point(chance, len(program.inputs))
         settings = dict(zip(program.named, random_point(chance, len(program.named)), strict=True))
-        scaled = (x * residue(Fraction(2) ** e) % PRIME for x, e in zip(point, program.input_scales, strict=True))
-        values = dict(zip(program.inputs, scaled, strict=True))
+        values = dict(zip(program.inputs, _in_units(program, point), strict=True))
         values |= {weight.name: value for weight, value in settings.items()}
         relu = _Relu(chance)
         wanted = _formula_values(outputs, operations, values, relu)
@@ -82,6 +87,53 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
     return f"at {POINTS} random points mod 2^61-1, {how}"
 
 
+def prove_stream(program: Program, definitions: Definitions, operations: Operations) -> str:
+    """The same for a stream program of the contract ``clean``, whose states and outputs are ``definitions``;
+    ``operations`` are those of all their formulas."""
+    chance = random.SystemRandom()
+    registers_of = dict(program.state)
+    for name, start, _ in definitions.states:
+        if program.start[registers_of[name]] != start:
+            raise CheckError(f"internal error: the state {name} begins with {program.start[registers_of[name]]}")
+    formulas = dict(definitions.outputs)
+    formulas |= {f"next {name}": following for name, _, following in definitions.states}
+    for _ in range(POINTS):
+        settings = dict(zip(program.named, random_point(chance, len(program.named)), strict=True))
+        weights = _weights(program, settings)
+        relu = _Relu(chance)
+        states = {name: chance.randrange(PRIME) for name in registers_of}
+        words = random_point(chance, len(program.inputs))
+        for _ in range(SAMPLES):
+            arrived = random_point(chance, len(program.samples))
+            words = (arrived[::-1] + words)[: len(words)] if program.window else arrived
+            values = dict(zip(program.inputs, _in_units(program, words), strict=True)) | states
+            values |= {weight.name: value for weight, value in settings.items()}
+            wanted = _formula_values(formulas, operations, values, relu)
+            begin = [residue(value) for value in program.start]
+            for name, register in registers_of.items():
+                begin[register] = states[name]
+            scalars = form_residues(program_forms(program, weights), words)
+            sums = register_terms(program, weights, words)
+            registers = list(begin)
+            before = 0
+            for output in program.outputs:
+                run_code(program.code.part(slice(before, output.at)), scalars, sums, registers, relu=relu)
+                before = output.at
+                if registers[output.register] % PRIME != _in_words(wanted[output.name], output):
+                    raise WrongOutputError(output.name, "of the compiled program is wrong")
+                if output.restart and output.at < len(program):
+                    kept = registers_of.values()
+                    registers = [
+                        old if r in kept else new for r, (old, new) in enumerate(zip(registers, begin, strict=True))
+                    ]
+            run_code(program.code.part(slice(before, len(program))), scalars, sums, registers, relu=relu)
+            states = {name: registers[register] % PRIME for name, register in registers_of.items()}
+            for name, found in states.items():
+                if found != wanted[f"next {name}"]:
+                    raise CheckError(f"internal error: the state {name} of the compiled program is wrong")
+    return f"at {POINTS} random points mod 2^61-1, {SAMPLES} samples in a row"
+
+
 class _Relu:
     """What stands for the relu: a function of which nothing is known but that equal arguments give equal values. So a
     program passes when it takes the relu of what the formula takes it of, whatever the relu is."""
@@ -92,6 +144,11 @@ class _Relu:
 
     def __call__(self, argument: int) -> int:
         return self.known.setdefault(argument, self.chance.randrange(PRIME))
+
+
+def _in_units(program: Program, words: Sequence[int]) -> list[int]:
+    """The values of the inputs that enter the program as ``words``."""
+    return [x * residue(Fraction(2) ** e) % PRIME for x, e in zip(words, program.input_scales, strict=True)]
 
 
 def _in_words(value: int, output: Output) -> int:

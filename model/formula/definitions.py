@@ -44,16 +44,20 @@ class Definitions(NamedTuple):
     @property
     def window(self) -> int:
         """The words of the sliding window, a power of two; 0 when no earlier sample is read."""
-        words = (self.lag + 1) * len(self.samples)
-        return 1 << (words - 1).bit_length() if self.lag else 0
+        return 1 << (len(self.inputs) - 1).bit_length() if self.lag else 0
+
+    @property
+    def hop(self) -> int:
+        """The words of the window that arrive each sample; 0 without a window."""
+        return len(self.samples) if self.lag else 0
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs of the program: with a window those of its words, the newest first."""
-        if not self.window:
+        """The names of the inputs of the program: with a window those of its words, the newest first, up to the last
+        sample that is read."""
+        if not self.lag:
             return self.samples
-        hop = len(self.samples)
-        return tuple(lagged(self.samples[hop - 1 - word % hop], word // hop) for word in range(self.window))
+        return tuple(lagged(name, lag) for lag in range(self.lag + 1) for name in reversed(self.samples))
 
     def expect_single_run(self, who: str) -> None:
         """Raise :exc:`InputError` for a stream formula; ``who`` takes formulas of one run alone."""

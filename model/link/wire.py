@@ -230,7 +230,7 @@ def seal(image: Image) -> int:
 # The description of a board
 
 #: Parameters of a core that its description leaves out where they have their defaults.
-RARE = ("assign", "sums", "relu", "argmax", "registers", "pipeline")
+RARE = ("assign", "sums", "relu", "argmax", "registers", "pipeline", "state", "window", "repeat")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,6 +21,7 @@ from skinny.model.program.start import starting_adds
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.rings import Array, Ring
 from skinny.model.run.golden import run
+from skinny.model.run.stream import run_stream
 
 from . import cycles
 from .deep import assigned_registers, deep_code
@@ -43,8 +44,9 @@ from .isa import (
     memory_size,
     zero_weight,
 )
-from .repeat import Trace, loop_text, loop_words, unroll
+from .repeat import Trace, body_ends, loop_text, loop_words, unroll
 from .rolling import Layout, roll_words
+from .streams import padding
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -57,7 +59,8 @@ class Image:
     """What a core holds to run a program: a :class:`~.image.MachineImage` of one lane. ``words``, ``weights`` and
     ``start`` are hardware words.
 
-    ``vector`` is the number of words of an input vector, ``outputs`` names the results of a run in order.
+    ``vector`` is the number of words of an input vector, ``window`` that of the window, if the program has one, of
+    which a vector is the newest part. ``outputs`` names the results of a run in order.
     ``instructions`` gives for each program word the instruction of the program it serves, -1 for ``check`` and the
     status word, and ``-2 - n`` for the emit of output ``n``. ``self_check``: every run undoes itself, checks, and sends
     a status word after its outputs (register 0 of the start vector, or zero with registers in memory; ``fault`` set
@@ -76,6 +79,7 @@ class Image:
     program: Program
     self_check: bool = False
     state: tuple[int, ...] = ()
+    window: int = 0
     sources: tuple[int, ...] = ()
 
     def __len__(self) -> int:
@@ -131,6 +135,22 @@ class Image:
         return min(MOST_BATCHES, self.config.fifo // (self.config.threads * self.emits))
 
     @property
+    def reads(self) -> int:
+        """The words that a run may read: a vector or, in a core with a window, the newest words of its thread."""
+        return self.window or self.vector
+
+    @property
+    def fill(self) -> int:
+        """The words that a thread must have got before its first run: a window or, without one, no more than a
+        vector, as the core wants a power of two."""
+        return self.window or 1 << self.vector.bit_length() - 1
+
+    @property
+    def silent_vectors(self) -> int:
+        """The vectors of all threads that fill their windows and do not run."""
+        return padding(self.program) * self.config.threads
+
+    @property
     def settings(self) -> dict[Setting, int]:
         found = {
             Setting.LAST_WORD: len(self.words) - 1,
@@ -139,6 +159,8 @@ class Image:
         }
         if self.config.state:
             found[Setting.STATE] = sum(1 << register for register in self.state)
+        if self.config.window:
+            found[Setting.WINDOW] = self.fill
         return found
 
     @property
@@ -157,13 +179,15 @@ class Image:
         return assemble(program, self.config)
 
     def golden(self, elements: Array) -> Array:
+        if self.program.streaming:
+            return run_stream(self.program, self.config.ring, elements).outputs
         return run(self.program, self.config.ring, elements).outputs
 
     def timetable(self, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Timetable:
         return cycles.timetable(self, sizes, waits)
 
     def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
-        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
+        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes, waits.tunes)
 
     def named_weights(self) -> Iterator[Write]:
         """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
@@ -197,7 +221,8 @@ class Image:
         return f"word {address} ({text})"
 
     def listing(self) -> str:
-        """A line a word: address, word in hexadecimal, meaning, statement of the program."""
+        """A line a word: address, word in hexadecimal, meaning, statement of the program. The body of a loop is moved
+        to the right, and its repeat says where it ends."""
         digits = (self.config.word_bits + 3) // 4
         scalars = scalar_texts(self.program)
         lines = []
@@ -213,8 +238,15 @@ class Image:
                 strict=True,
             )
         ]
+        ends = body_ends(self.config, self.words) if self.rolled else {}
+        bodies: list[int] = []
         rows = zip(self.words.tolist(), texts, self.instructions.tolist(), strict=True)
         for address, (word, text, number) in enumerate(rows):
+            bodies = [end for end in bodies if end >= address]
+            text = "  " * len(bodies) + text
+            if address in ends:
+                text = f"{text.rpartition(' ')[0]} {ends[address]}"
+                bodies.append(ends[address])
             note = ""
             if number >= 0 and number != shown:
                 note = f"{number}: " + instruction_texts(self.program, scalars, number, number + 1)[0]
@@ -235,6 +267,9 @@ def fit_image(
     The core of a self-check has the guard, unless ``guard=False`` is given. With ``roll`` the program is rolled, and
     the core repeats as far as that needs; None rolls a program that does not fit the ``depth`` that is given."""
     flat_fits = program.words + program.emits <= given.get("depth", MOST_WORDS)
+    if self_check and roll is None and flat_fits and "depth" in given:
+        flat = assemble(program, _fit_checked(program, ring, given | {"depth": MOST_WORDS}), True, roll=False)
+        flat_fits = len(flat) <= given["depth"]
     if roll or (roll is None and not flat_fits and given.get("repeat") != 0):
         return _fit_rolled(program, ring, self_check, given)
     if not self_check:
@@ -269,7 +304,8 @@ def _fit_rolled(program: Program, ring: Ring, self_check: bool, given: dict[str,
     image = min(images, key=len)
     depth = given.get("depth", memory_size(len(image)))
     if len(image) > depth:
-        raise InputError(f"{len(image)} program words, rolled, do not fit a memory of {depth}")
+        rolled = ", rolled," if image.rolled else ""
+        raise InputError(f"{len(image)} program words{rolled} do not fit a memory of {depth}")
     return replace(image, config=replace(image.config, depth=depth))
 
 
@@ -290,8 +326,8 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
     _expect_room(program, config, self_check, MOST_WORDS if config.repeat and roll is not False else config.depth)
     if self_check and not config.check:
         raise InputError("a self-check needs a core with the check unit")
-    if program.window:
-        raise InputError(f"cores have no window yet, but the program has one of {program.window} words")
+    if program.window and not config.window:
+        raise InputError(f"the program has a window of {program.window} words, but the core has none")
     if program.state and not config.state:
         raise InputError(f"the program has the state {program.state[0].name}, but the core keeps none")
     writer = _Writer(program, config)
@@ -321,12 +357,13 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
         words=laid.words,
         weights=config.to_words(elements[list(laid.sources)]),
         start=config.to_words(_start(program, config)),
-        vector=max(1, len(program.inputs)),
+        vector=max(1, len(program.samples)),
         outputs=program.results,
         instructions=laid.numbers,
         program=program,
         self_check=self_check,
         state=tuple(register for _, register in program.state),
+        window=program.window,
         sources=laid.sources,
     )
 
@@ -337,7 +374,7 @@ def _expect_room(program: Program, config: CoreConfig, self_check: bool, depth: 
     weights = len(program.weights) + (config.assign and lacks_zero(program))
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
-        (len(program.inputs), config.inputs, "inputs do not fit a memory of"),
+        (max(len(program.inputs), program.window), config.inputs, "inputs do not fit a memory of"),
         (weights, config.weights, "weights do not fit a memory of"),
         (words, depth, "program words do not fit a memory of"),
         (config.threads * (len(program.results) + self_check), config.fifo, "results of a batch do not fit a FIFO of"),
@@ -395,6 +432,13 @@ class _Writer:
             elements = np.append(elements, np.array([self.config.ring.embed(0)], dtype=elements.dtype))
         return elements
 
+    def place(self, u: int) -> int:
+        """The field of input ``u``. In a core with a window it is the newest word that has number zero, so the words of
+        a vector are numbered from its end."""
+        if self.config.window and not self.program.window:
+            u = len(self.program.inputs) - 1 - u
+        return self.config.input_field(u)
+
     def add(self, number: int, op: Op, **fields: Any) -> None:
         self.words.append(self.config.encode(op, **fields))
         self.numbers.append(number)
@@ -432,7 +476,7 @@ class _Writer:
             fields["relu"] = True
         match self.program.forms[form]:
             case Input(u):
-                self.add(number, Op.APPLY_X, u=u, **fields)
+                self.add(number, Op.APPLY_X, u=self.place(u), **fields)
             case Weight(k):
                 self.add(number, Op.APPLY_W, k=k, **fields)
             case Linear() as linear:
@@ -451,7 +495,11 @@ class _Writer:
         new = wanted.steps()
         held = self.accumulator.held
         if self.accumulator.hold(wanted) == new.total() or held is None:
-            for at, step in enumerate(new.elements()):
+            steps = list(new.elements())
+            # A loop over the terms needs another word than one of them to start afresh with.
+            if self.config.repeat and wanted.bias is not None:
+                steps = [steps[-1], *steps[:-1]]
+            for at, step in enumerate(steps):
                 self.attend(number, step, flag=at == 0)
         else:
             old = held.steps()
@@ -464,7 +512,7 @@ class _Writer:
         accumulator, deep = self.config.accumulator, self.config.deep
         match step:
             case (Input(u), register):
-                self.add(number, Op.APPLY_X, u=u, dst=accumulator, src=register, **marks)
+                self.add(number, Op.APPLY_X, u=self.place(u), dst=accumulator, src=register, **marks)
             case (Weight(k), register):
                 self.add(number, Op.APPLY_W, k=k, dst=accumulator, src=register, **marks)
             case (int(k), -1) if deep:
@@ -472,7 +520,7 @@ class _Writer:
             case (int(k), -1):
                 self.add(number, Op.BIAS, k=k, **marks)
             case (int(k), u):
-                self.add(number, Op.ATTEND, k=k, u=u, **({"dst": accumulator} if deep else {}), **marks)
+                self.add(number, Op.ATTEND, k=k, u=self.place(u), **({"dst": accumulator} if deep else {}), **marks)
 
 
 def disassemble(words: Any, config: CoreConfig) -> list[str]:
@@ -490,7 +538,7 @@ def disassemble(words: Any, config: CoreConfig) -> list[str]:
 
 
 def _text(f: dict[str, int], config: CoreConfig) -> str:
-    op = f["op"]
+    op, u = f["op"], config.input_field(f["u"])
     if op == Op.EMIT:
         sending = Sending(f["src"] & 3) if config.argmax else Sending.SEND
         what = "0" if sending == Sending.ZERO else f"R{f['dst']}"
@@ -502,10 +550,10 @@ def _text(f: dict[str, int], config: CoreConfig) -> str:
     fresh = f["flag"] and (target == "S" or config.assign)
     if op in APPLIES:
         held = "S" if config.assign or not f["flag"] else "0"
-        scalar = {Op.APPLY_X: f"x[{f['u']}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: held}[Op(op)]
+        scalar = {Op.APPLY_X: f"x[{u}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: held}[Op(op)]
         product = f"{scalar}*R{f['src']}"
     else:
-        product = f"w[{f['k']}]" + (f"*x[{f['u']}]" if op == Op.ATTEND else "")
+        product = f"w[{f['k']}]" + (f"*x[{u}]" if op == Op.ATTEND else "")
     if not fresh:
         return f"{target} {'-' if f['neg'] else '+'}= {product}"
     product = f"{'-' * f['neg']}{product}"

@@ -8,6 +8,7 @@ a word that is issued: without loops step ``p`` issues word ``p``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from skinny.model.rings import Array, Boolean, PrimeField
 
 from .image import NO_WAITS, MachineImage, Waits
 from .isa import APPLIES, ATTENDS, ONE, CoreConfig, Op, Sending, Words
+from .windows import Filling, window_rows
 
 if TYPE_CHECKING:
     from .assemble import Image
@@ -78,6 +80,12 @@ def buffer_delay(config: CoreConfig) -> int:
     return BUFFER_DELAY + bool(config.repeat)
 
 
+def accept_to_start(config: CoreConfig) -> int:
+    """From the cycle in which the last input word of a batch is accepted to its first issue: whether a window is full
+    is known a cycle later."""
+    return ACCEPT_TO_START + config.window
+
+
 def fifo_delay(config: CoreConfig) -> int:
     """From retirement to a valid word at ``o``: argmax holds words for a cycle."""
     return FIFO_DELAY + bool(config.argmax)
@@ -86,14 +94,14 @@ def fifo_delay(config: CoreConfig) -> int:
 def overhead(config: CoreConfig) -> int:
     """The constant of ``l·T + constant``: cycles from the acceptance of the last input word of a batch to the last
     result at ``o``, when the core was empty and the program ends with its last output."""
-    return ACCEPT_TO_START - 1 + retire_delay(config) + fifo_delay(config)
+    return accept_to_start(config) - 1 + retire_delay(config) + fifo_delay(config)
 
 
 def start_cycle(image: Image, accepted: int, before: int | None = None, taken: int | None = None) -> int:
     """The cycle of a batch's first issue. ``accepted``: its last input word was accepted; ``before``: the first issue
     of the batch before; ``taken``: the last result of the batch ``image.batches`` before was taken. (A batch that waits
     for the port ``load`` starts later: :class:`Loading`.)"""
-    start = accepted + ACCEPT_TO_START
+    start = accepted + accept_to_start(image.config)
     if before is not None:
         start = max(start, before + image.steps * image.config.threads)
     if taken is not None:
@@ -120,18 +128,19 @@ class Execution(NamedTuple):
 
 
 def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
-    """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.vector)``. The
+    """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.reads)``. The
     registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``; registers in memory with
     words that mean nothing."""
     config, ring = image.config, image.config.ring
     vectors = np.asarray(vectors, dtype=np.uint64)
-    if vectors.ndim != 2 or vectors.shape[1] != image.vector:
-        raise InputError(f"the vectors must have the shape (vectors, {image.vector}), not {vectors.shape}")
+    if vectors.ndim != 2 or vectors.shape[1] != image.reads:
+        raise InputError(f"the vectors must have the shape (vectors, {image.reads}), not {vectors.shape}")
     count = len(vectors)
     zero = packed_words(config, np.zeros((1, 1), dtype=np.uint64))[0]
     # Memory past the vector or the weights holds nothing that a program may use; it reads as zero.
     x = np.broadcast_to(zero, (config.inputs, count)).copy()
-    x[: image.vector] = packed_words(config, vectors.T)
+    x[: image.reads] = packed_words(config, vectors.T)
+    x = x[:: -1 if config.window else 1]
     w = np.broadcast_to(zero, (config.weights, 1)).copy()
     w[: len(image.weights)] = packed_words(config, image.weights[:, None])
     start = packed_words(config, _poisoned(config, count) if config.deep else image.start[:, None])
@@ -180,16 +189,19 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     return Execution(words, faults, sent, hardware_words(config, registers), np.zeros(count, dtype=np.bool_))
 
 
-def execute_streams(image: Image, vectors: Words, sizes: Sequence[int], fresh: Sequence[bool]) -> Execution:
+def execute_streams(
+    image: Image, vectors: Words, sizes: Sequence[int], fresh: Sequence[bool], tuned: Sequence[Image] = ()
+) -> Execution:
     """The same for streams: batch after batch of ``sizes`` vectors, of which thread ``t`` runs the next sample of
-    stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew."""
+    stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew. ``tuned`` is the
+    image of each batch, if weights are written in between."""
     threads, kept = image.config.threads, list(image.state)
     start = np.repeat(image.start[:, None], threads, axis=1)
-    parts, first = [], 0
-    for size, anew in zip(sizes, fresh, strict=True):
+    parts, first = [execute(image, vectors[:0], start[:, :0])], 0
+    for number, (size, anew) in enumerate(zip(sizes, fresh, strict=True)):
         if anew:
             state, tainted = start.copy(), np.zeros(threads, dtype=np.bool_)
-        part = execute(image, vectors[first : first + size], state[:, :size])
+        part = execute(tuned[number] if tuned else image, vectors[first : first + size], state[:, :size])
         parts.append(part._replace(tainted=tainted[:size].copy()))
         state[kept, :size] = part.left[kept]
         tainted[:size] |= part.faults.any(axis=0)
@@ -297,7 +309,8 @@ def _threads(starts: Sequence[int], sizes: Sequence[int]) -> tuple[Cycles, Cycle
 class Timetable(NamedTuple):
     """Cycles: ``accepted`` of each input word, ``starts`` of each batch, ``valid`` and ``taken`` of each result; those
     in which ``busy`` changes, first to high; ``loaded`` of each word at the load port. ``fresh`` tells of each batch of
-    a core with state whether streams begin anew with it."""
+    a core with state whether streams begin anew with it; ``runs``, in a core with a window, how many vectors of each
+    batch find it full. Batches of which none does are not among the others."""
 
     accepted: Cycles
     starts: Cycles
@@ -306,6 +319,7 @@ class Timetable(NamedTuple):
     busy: Cycles
     loaded: Cycles
     fresh: NDArray[np.bool_]
+    runs: Cycles
 
 
 class Loading:
@@ -317,12 +331,23 @@ class Loading:
         self.begin = begin
         self.loaded: list[int] = []
 
+    def _next(self) -> int:
+        """When the next word is offered."""
+        return (self.loaded[-1] + 1 if self.loaded else self.begin) + self.pauses[len(self.loaded)]
+
+    def advance(self, until: int, idle: int) -> None:
+        """Load what is taken in cycle ``until`` or earlier. Nothing runs from cycle ``idle`` until then."""
+        while len(self.loaded) < len(self.pauses) and max(self._next(), idle) <= until:
+            self.loaded.append(max(self._next(), idle))
+
     def delay(self, start: int, idle: int, aligned: Callable[[int], int]) -> int:
         """When a batch starts that could start in cycle ``start`` if nothing was offered. What began before keeps
         ``busy`` high until cycle ``idle``. ``aligned`` is the first cycle, not before a given one, in which a batch may
         start with what was loaded so far."""
+        if self.loaded:
+            start = max(start, self.loaded[-1] + LOADED_TO_START)
         while len(self.loaded) < len(self.pauses):
-            offered = (self.loaded[-1] + 1 if self.loaded else self.begin) + self.pauses[len(self.loaded)]
+            offered = self._next()
             if offered >= aligned(start):
                 break
             self.loaded.append(max(offered, idle))
@@ -345,7 +370,8 @@ class Ports:
     """The ports of a core or an engine while a :class:`Timetable` is made: what was accepted, sent and loaded so far.
 
     ``starts`` and ``idle`` hold for each batch the cycle of its first issue and the first cycle in which it keeps
-    ``busy`` high no more; ``ends`` those in which its last result was taken. ``turns`` are the cycles from the first
+    ``busy`` high no more; ``ends`` those in which its last result was taken. ``runs`` are the vectors of each batch
+    that came in, full windows or not, that run. ``turns`` are the cycles from the first
     issue of a batch to that of the next, at least. ``begin`` is the first cycle after reset.
     """
 
@@ -359,6 +385,9 @@ class Ports:
         self.renews = waits.renews
         self.fresh: list[bool] = []
         self.ran = 0
+        self.runs: list[int] = []
+        self.filling = Filling(image.lanes[0])
+        self.first = self.rested = begin
         self.accepted: list[int] = []
         self.starts: list[int] = []
         self.idle: list[int] = []
@@ -368,21 +397,51 @@ class Ports:
 
     def accept(self, size: int) -> int:
         """Take the input words of the next batch, of ``size`` vectors; returns the cycle of the last."""
-        free = (
-            self.begin if len(self.starts) < 2 else self.starts[-2] + self.turns - 1 + buffer_delay(self.image.config)
-        )
+        config, free = self.image.config, max(self.rested, self._released(-2))
+        if config.window:
+            free = self._begin_windows(free)
+            begin = len(self.accepted)
         for _ in range(size * self.image.vector):
             offered = self.accepted[-1] + 1 if self.accepted else self.begin
             offered += self.gaps[len(self.accepted)] if self.gaps is not None else 0
             self.accepted.append(max(offered, free))
+        if config.window:
+            # Threads without a vector pass by, a cycle each; after every batch there is one.
+            self.rested = self.accepted[-1] + 1 + max(1, config.threads - size)
+            self.first = self.accepted[begin]
+            size = self.filling.arrive(size)
+        self.runs.append(size)
         return self.accepted[-1]
+
+    def _begin_windows(self, free: int) -> int:
+        """A batch begins to come in, in cycle ``free`` or later: windows are empty if streams began anew since the one
+        before began to come in, and then all that came in before must have been read. Returns the cycle from which on
+        it may come in."""
+        gap = self.gaps[len(self.accepted)] if self.gaps is not None else 0
+        first = max(free, gap + (self.accepted[-1] + 1 if self.accepted else self.begin))
+        quiet = max(self._released(-1), self.accepted[-1] + 2 if self.accepted else self.begin)
+        while True:
+            self.loading.advance(first - 1, self.idle[-1] if self.idle else self.begin)
+            loaded = zip(self.loading.loaded, self.renews, strict=False)
+            renewed = [cycle for cycle, renews in loaded if renews and self.first <= cycle < first]
+            if renewed:
+                self.filling.empty()
+            if not renewed or first > max(quiet, renewed[-1] + 1):
+                return first
+            first = max(quiet, renewed[-1] + 1) + 1
+
+    def _released(self, batch: int) -> int:
+        """The first cycle in which the input buffer takes words in place of a batch that started, counted from the
+        end."""
+        if len(self.starts) < -batch:
+            return self.begin
+        return self.starts[batch] + self.turns - 1 + buffer_delay(self.image.config)
 
     def load(self, start: int) -> tuple[int, bool]:
         """When a batch starts that could start in cycle ``start`` if nothing was offered at the load port, and whether
         words were loaded before it and after the start of the batch before."""
-        written = len(self.loading.loaded)
         start = self.loading.delay(start, self.idle[-1] if self.idle else self.begin, self._aligned)
-        return start, len(self.loading.loaded) > written
+        return start, len(self.loading.loaded) > self.ran
 
     def is_fresh(self) -> bool:
         """Whether streams begin anew with the next batch: none began since reset, or more than weights were loaded
@@ -416,7 +475,8 @@ class Ports:
                 *(_busy_changes(self.starts, self.idle), self.loading.loaded),
             )
         )
-        return Timetable(accepted, starts, valid, taken, busy, loaded, np.array(self.fresh, dtype=np.bool_))
+        fresh, runs = np.array(self.fresh, dtype=np.bool_), np.array(self.runs, dtype=np.int64)
+        return Timetable(accepted, starts, valid, taken, busy, loaded, fresh, runs)
 
 
 def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin: int = 0) -> Timetable:
@@ -425,9 +485,11 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
     config = image.config
     emits = image.emit_steps.tolist()
     ports = Ports(image, waits, begin)
-    for batch, size in enumerate(sizes):
+    for size in sizes:
         accepted = ports.accept(size)
-        before = ports.starts[-1] if ports.starts else None
+        if not ports.runs[-1]:
+            continue
+        before, batch = ports.starts[-1] if ports.starts else None, len(ports.starts)
         room = ports.ends[batch - image.batches] if batch >= image.batches else None
         start, loaded = ports.load(start_cycle(image, accepted, before, room))
         if loaded and ports.ends:
@@ -436,7 +498,7 @@ def timetable(image: Image, sizes: Sequence[int], waits: Waits = NO_WAITS, begin
         ports.begin_batch(start)
         ports.idle.append(start + ports.turns + retire_delay(config))
         for p in emits:
-            for thread in range(size):
+            for thread in range(ports.runs[-1]):
                 ports.send(start + p * config.threads + thread + retire_delay(config) + fifo_delay(config))
         ports.ends.append(ports.taken[-1] if ports.taken else 0)
     return ports.timetable()
@@ -452,23 +514,66 @@ class Prediction(NamedTuple):
     fault: NDArray[np.bool_]
 
 
-def predict(image: Image, vectors: Words, when: Timetable, sizes: Sequence[int]) -> Prediction:
-    """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``."""
-    streams = image.config.state
-    execution = execute_streams(image, vectors, sizes, when.fresh.tolist()) if streams else execute(image, vectors)
+def predict(
+    image: Image,
+    vectors: Words,
+    when: Timetable,
+    sizes: Sequence[int],
+    tunes: Sequence[tuple[int, int] | None] = (),
+) -> Prediction:
+    """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``. ``tunes`` are
+    the address and the word of those that were loaded on the way and are weights."""
+    if image.config.window:
+        vectors = window_rows(image, vectors, sizes, when.runs.tolist())
+        sizes = when.runs[when.runs > 0].tolist()
+    tuned = _tuned(image, when, tunes)
+    if image.config.state:
+        execution = execute_streams(image, vectors, sizes, when.fresh.tolist(), tuned)
+    elif tuned:
+        ends = np.cumsum(sizes)[:-1]
+        parts = [execute(tuned[batch], part) for batch, part in enumerate(np.split(vectors, ends))]
+        execution = Execution(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
+    else:
+        execution = execute(image, vectors)
     starts = when.starts.tolist()
     found = results(image, execution, starts, sizes)
     return Prediction(when, [retirements(image, execution, starts, sizes)], found.data, found.last, found.fault)
 
 
+def _tuned(image: Image, when: Timetable, tunes: Sequence[tuple[int, int] | None]) -> list[Image]:
+    """The image of each batch, where a weight was written that is not the one of ``image``; else nothing."""
+    written = [
+        (cycle, tune)
+        for cycle, tune in zip(when.loaded.tolist(), tunes, strict=False)
+        if tune is not None and tune[0] < len(image.weights)
+    ]
+    if all(image.weights[address] == word for _, (address, word) in written):
+        return []
+    out = []
+    for start in when.starts.tolist():
+        while written and written[0][0] < start:
+            address, word = written.pop(0)[1]
+            weights = image.weights.copy()
+            weights[address] = word
+            image = replace(image, weights=weights)
+        out.append(image)
+    return out
+
+
 def latency(image: MachineImage) -> int:
     """Cycles from the acceptance of the last input word of a full batch to its last result, from idle."""
-    when = image.timetable([image.batch])
+    when = image.timetable([image.batch] * _filling_batches(image))
     return int(when.taken[-1] - when.accepted[-1])
+
+
+def _filling_batches(image: MachineImage) -> int:
+    """Full batches up to the first one that runs."""
+    lane = image.lanes[0]
+    return -(-lane.fill // lane.vector) if lane.config.window else 1
 
 
 def cycles_per_inference(image: MachineImage) -> float:
     """Cycles of an inference in the long run, with a source and a sink that never wait."""
-    starts = image.timetable([image.batch] * 16).starts
+    starts = image.timetable([image.batch] * (15 + _filling_batches(image))).starts
     vectors = 8 * image.batch
     return float(starts[-1] - starts[-9]) / vectors / image.config.inferences

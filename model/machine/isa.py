@@ -121,6 +121,8 @@ class Setting(IntEnum):
     BATCHES = 2
     #: a bit for each register that keeps its content from one run of a thread to the next; only in a core with state
     STATE = 3
+    #: words that a thread must have got before its first run, a power of two; only in a core with a window
+    WINDOW = 4
 
 
 def index_bits(count: int) -> int:
@@ -147,6 +149,7 @@ class CoreConfig:
     found (0: none).
 
     ``state``: registers may keep their contents from one run of a thread to the next, which makes a thread a stream.
+    ``window``: inputs are the last words of a thread, the newest first, and a vector brings a few more of them.
 
     ``registers`` are ``flipflops``, or in a ``memory``, where there are up to 1,024 of them: register 1 then reads as
     one and is never written, the others hold nothing until they are assigned. Such a core always assigns and, with
@@ -175,6 +178,7 @@ class CoreConfig:
     registers: str = "flipflops"
     pipeline: int = PIPELINE
     state: bool = False
+    window: bool = False
     repeat: int = 0
 
     def __post_init__(self) -> None:
@@ -214,6 +218,11 @@ class CoreConfig:
             (self.repeat, self.threads < LEAST_REPEAT_THREADS, f"repeat needs {LEAST_REPEAT_THREADS} threads or more"),
             (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
             (self.state, self.deep, "state needs registers in flip-flops"),
+            (
+                self.window,
+                self.inputs != memory_size(self.inputs),
+                f"a window needs a number of inputs that is a power of two from 2 on, not {self.inputs}",
+            ),
             (self.deep, not self._has_one, f"registers in memory need a ring that has one, not {ring.name}"),
             (self.argmax, index_bits(self.argmax) >= self.bits, f"{self.argmax} outputs have no number in {ring.name}"),
         ):
@@ -238,6 +247,28 @@ class CoreConfig:
     def starts(self) -> int:
         """Words of the start vector that the core holds: registers in memory have none."""
         return 0 if self.deep else self.width
+
+    @property
+    def streams(self) -> bool:
+        """Whether threads keep something from one run to the next, until they begin anew."""
+        return self.state or self.window
+
+    @property
+    def window_bits(self) -> int:
+        """Bits of a place among the words of a thread in a core with a window: twice as many as a window has, so that
+        the next ones can come in while it is read."""
+        return index_bits(self.inputs) + 1
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """The settings that the core has."""
+        absent = {Setting.STATE: not self.state, Setting.WINDOW: not self.window}
+        return tuple(setting for setting in Setting if not absent.get(setting))
+
+    @property
+    def setting_bits(self) -> int:
+        """Bits of the address of a setting."""
+        return index_bits(max(self.settings) + 1)
 
     @property
     def core(self) -> CoreConfig:
@@ -278,6 +309,11 @@ class CoreConfig:
             **({"rest": rest} if rest > 0 else {}),
         }
 
+    def input_field(self, number: int) -> int:
+        """What the field ``u`` holds for input ``number``, and the other way round. In a core with a window it is the
+        complement, so that adding it to the place of the newest word goes back."""
+        return self.inputs - 1 - number if self.window else number
+
     @property
     def moving(self) -> tuple[str, ...]:
         """The fields of a program word that loops move."""
@@ -290,13 +326,13 @@ class CoreConfig:
     @property
     def address_bits(self) -> int:
         """Bits of an address at the load port."""
-        return index_bits(max(self.depth, self.weights, self.starts, len(Setting)))
+        return max(self.setting_bits, index_bits(max(self.depth, self.weights, self.starts)))
 
     @property
     def load_bits(self) -> int:
         """Bits of a word at the load port: the widest thing it carries."""
-        mask = self.width if self.state else 0
-        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3, mask)
+        kept = max(self.width if self.state else 0, self.window_bits if self.window else 0)
+        return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3, kept)
 
     @property
     def one(self) -> int:
@@ -396,7 +432,7 @@ class CoreConfig:
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
             "depth": memory_size(program.words + program.emits),
-            "inputs": memory_size(len(program.inputs)),
+            "inputs": memory_size(max(len(program.inputs), program.window)),
             "weights": memory_size(len(program.weights) + (assign and lacks_zero(program))),
             "fifo": fifo_size(threads * len(program.results)),
             "assign": assign,
@@ -406,6 +442,7 @@ class CoreConfig:
             "registers": "memory" if deep else "flipflops",
             "threads": threads,
             "state": bool(program.state),
+            "window": bool(program.window),
         }
         return cls(ring=ring, **(parameters | given))
 

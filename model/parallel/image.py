@@ -46,6 +46,7 @@ class ImageOptions:
     registers: str | None = None
     pipeline: int | None = None
     state: bool | None = None
+    window: bool | None = None
     repeat: int | None = None
     roll: bool | None = None
 

@@ -74,7 +74,7 @@ def timetable(image: EngineImage, sizes: Sequence[int], waits: Waits = NO_WAITS)
             for lane, done in zip(image.lanes, read, strict=True)
         ]
         start, loaded = ports.load(max(*rooms, ports.starts[-1] + ports.turns if ports.starts else 0))
-        ports.starts.append(start)
+        ports.begin_batch(start)
         for number, done in enumerate(read):
             spread = image.hardware.lane(number).spread
             earliest = before + lane_again(config)

@@ -20,6 +20,7 @@ __all__ = [
     "accumulator_cost",
     "attention_cost",
     "attention_steps",
+    "read_inputs",
     "renumbered",
 ]
 
@@ -124,6 +125,16 @@ def attention_steps(forms: Sequence[Form], used: NDArray[np.int32]) -> int:
             assert not isinstance(earlier, Input | Weight)
             steps += count * attention_cost(earlier, later)
     return steps
+
+
+def read_inputs(form: Form) -> list[int]:
+    """The inputs that a form reads."""
+    match form:
+        case Input(u):
+            return [u]
+        case Linear(terms, _, sums):
+            return [u for _, u in terms] + [scalar.u for scalar, _ in sums if isinstance(scalar, Input)]
+    return []
 
 
 def _renumbered_scalar(scalar: Input | Weight, inputs: Sequence[int], weights: Sequence[int]) -> Input | Weight:

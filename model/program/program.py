@@ -282,6 +282,16 @@ class Program:
         with a window, else the inputs."""
         return window_samples(self.inputs, self.hop) if self.window else self.inputs
 
+    @property
+    def sample_inputs(self) -> tuple[int, ...]:
+        """The numbers of the inputs that the words of :attr:`samples` are when they arrive."""
+        return tuple(range(self.hop - 1, -1, -1)) if self.window else tuple(range(len(self.inputs)))
+
+    def expect_stream(self, who: str) -> None:
+        """Raise :exc:`InputError` unless this is a stream program; ``who`` needs one."""
+        if not self.streaming:
+            raise InputError(f"{who} a program that keeps something between runs, but this one keeps nothing")
+
     def expect_no_stream(self, who: str) -> None:
         """Raise :exc:`InputError` for a stream program; ``who`` needs one whose runs know nothing of each other."""
         if self.streaming:

@@ -42,7 +42,8 @@ def scaled(value: Fraction, exponent: int) -> Fraction:
 
 
 class Units:
-    """The inputs and outputs of ``program`` in ``ring``, seen in the user's units."""
+    """The inputs and outputs of ``program`` in ``ring``, seen in the user's units. The inputs of a stream are the words
+    of a sample."""
 
     def __init__(self, program: Program, ring: Ring) -> None:
         has_scales = any(program.input_scales) or any(output.scale for output in program.outputs)
@@ -51,10 +52,10 @@ class Units:
                 f"the program has scales, so it runs in fixed:BITS.FRAC, exact or real, not in {ring.name}"
             )
         self.ring = ring
-        self.inputs = program.inputs
+        self.inputs = program.samples
         self.outputs = program.results
         self._bare = bool(program.argmax)
-        self._input_scales = program.input_scales
+        self._input_scales = tuple(program.input_scales[u] for u in program.sample_inputs)
         self._output_scales = tuple(output.scale for output in program.outputs)
 
     def encode(self, u: int, value: Number) -> Any:

@@ -128,7 +128,6 @@ def decide(program: Program, ring: Ring, outputs: Array) -> Array:
 
 def packed_inputs(program: Program, ring: Ring, inputs: Array) -> Array:
     """``inputs`` of shape ``(batch, inputs)`` packed, of shape ``(inputs, words)``."""
-    program.expect_no_stream("a single run needs")
     if inputs.ndim != 2 or inputs.shape[1] != len(program.inputs):
         raise InputError(f"the inputs must have the shape (batch, {len(program.inputs)}), not {inputs.shape}")
     expect_elements("inputs", inputs, ring)
@@ -182,6 +181,7 @@ def run(program: Program, ring: Ring, inputs: Array, start: Array | None = None,
 
     A ``watched`` run says which rows wrapped, in about twice the time; rings other than fixed point never do.
     """
+    program.expect_no_stream("a single run needs")
     batch = len(inputs)
     packed = packed_inputs(program, ring, inputs)
     begin = packed_start(program, ring, batch, start)
@@ -258,7 +258,8 @@ def trace_chunks(
 ) -> Iterator[tuple[int, Array]]:
     """The trace in pieces ``(first step, registers)`` of at most ``chunk`` steps, registers of shape
     ``(steps, batch, width)``. Step 0 is the start, step ``t`` the registers after ``t`` instructions; where the
-    program restarts, those from which the outputs were sent."""
+    program restarts, those from which the outputs were sent. Of a stream program it is one sample: ``inputs`` are the
+    words of its window, and ``start`` holds its states."""
     if not chunk >= 1:
         raise InputError(f"a piece of a trace must have at least 1 step, not {chunk}")
     batch = len(inputs)
@@ -267,13 +268,15 @@ def trace_chunks(
     registers = begin.copy()
     scratch = np.empty_like(registers[0])
     restarts = {output.at for output in program.outputs if output.restart}
+    kept = {register for _, register in program.state}
+    restarted = [register for register in range(program.width) if register not in kept]
     steps = instructions(program, 0, len(program))
     for first in range(0, len(program) + 1, chunk):
         seen = np.empty((min(chunk, len(program) + 1 - first), *registers.shape), dtype=registers.dtype)
         for step in range(first, first + len(seen)):
             if step > 0:
                 if step - 1 in restarts:
-                    registers[...] = begin
+                    registers[restarted] = begin[restarted]
                 instruction = dst, src, sign, form, mode = next(steps)
                 scalar = value(form, registers)  # type: ignore[arg-type]
                 if mode == Mode.ADD:

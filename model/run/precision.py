@@ -79,11 +79,13 @@ def lost_weights(program: Program, ring: Ring) -> Precision:
 
 
 def outside_rows(program: Program, ring: Ring, elements: Array) -> int:
-    """How many rows of ``elements`` have a word in fixed point that no value of the program's box is rounded to."""
+    """How many rows of ``elements``, which are inputs or samples, have a word in fixed point that no value of the
+    program's box is rounded to."""
     if program.box is None or not isinstance(ring, FixedPoint):
         return 0
     outside = np.zeros(len(elements), dtype=np.bool_)
-    for column, ends, exponent in zip(elements.T, program.box, program.input_scales, strict=True):
+    for column, u in zip(elements.T, program.sample_inputs, strict=True):
+        ends, exponent = program.box[u], program.input_scales[u]
         low, high = (floor(scaled(end, ring.frac - exponent) + Fraction(1, 2)) for end in ends)
         outside |= (column < low) | (column > high)
     return int(outside.sum())

@@ -16,7 +16,7 @@ from skinny.model.rings import Array, Ring
 
 from .golden import expect_elements, packed_start, run_packed
 
-__all__ = ["StreamRun", "StreamState", "begin_streams", "run_stream"]
+__all__ = ["StreamRun", "StreamState", "begin_streams", "run_stream", "runs_of"]
 
 
 class StreamState(NamedTuple):
@@ -30,10 +30,12 @@ class StreamState(NamedTuple):
 
 class StreamRun(NamedTuple):
     """The elements after samples of streams: ``outputs`` of shape ``(streams, runs, results)``, a run for each sample
-    that found its window full, and the ``state`` for the samples that follow."""
+    that found its window full, and the ``state`` for the samples that follow. ``wrapped`` marks the runs in which a
+    value that was read had wrapped, of shape ``(streams, runs)``; it is None unless the run was watched."""
 
     outputs: Array
     state: StreamState
+    wrapped: Array | None = None
 
 
 def begin_streams(program: Program, ring: Ring, streams: int, *, padded: bool = False) -> StreamState:
@@ -45,12 +47,13 @@ def begin_streams(program: Program, ring: Ring, streams: int, *, padded: bool = 
     return StreamState(start[:, [register for _, register in program.state]], zeros)
 
 
-def run_stream(program: Program, ring: Ring, samples: Array, state: StreamState | None = None) -> StreamRun:
+def run_stream(
+    program: Program, ring: Ring, samples: Array, state: StreamState | None = None, *, watched: bool = False
+) -> StreamRun:
     """Run ``program`` on elements ``samples`` of shape ``(streams, samples, words)``, the words of a sample in the
     order of ``program.samples``. ``state`` is what the samples before left behind, or that of :func:`begin_streams`;
     without it the streams begin, and a window waits until it is full."""
-    if not program.streaming:
-        raise InputError("a stream needs a program that keeps something between runs, but this one keeps nothing")
+    program.expect_stream("a stream needs")
     expected = len(program.samples)
     if samples.ndim != 3 or samples.shape[2] != expected:
         raise InputError(f"the samples must have the shape (streams, samples, {expected}), not {samples.shape}")
@@ -64,7 +67,7 @@ def run_stream(program: Program, ring: Ring, samples: Array, state: StreamState 
     begin[kept] = ring.pack(state.registers.T)
     weights = program.quantise(ring)
     words = state.words
-    outputs = []
+    outputs, wrapped = [], []
     for sample in samples.swapaxes(0, 1):
         inputs = sample
         if program.window:
@@ -72,12 +75,31 @@ def run_stream(program: Program, ring: Ring, samples: Array, state: StreamState 
             if words.shape[1] < program.window:
                 continue
             inputs = words[:, : len(program.inputs)]
-        found = run_packed(program, ring, ring.pack(inputs.T), begin, streams, weights)
+        found = run_packed(program, ring, ring.pack(inputs.T), begin, streams, weights, watched=watched)
+        wrapped.append(found.wrapped)
         begin[kept] = ring.pack(found.registers.T[kept])
         outputs.append(found.outputs)
     none = np.empty((streams, 0, len(program.results)), dtype=ring.element_dtype)
     registers = ring.unpack(begin, streams).T[:, kept]
-    return StreamRun(np.stack(outputs, axis=1) if outputs else none, StreamState(registers, words))
+    marks = np.array(wrapped, dtype=np.bool_).reshape(-1, streams).T if watched else None
+    return StreamRun(np.stack(outputs, axis=1) if outputs else none, StreamState(registers, words), marks)
+
+
+def runs_of(program: Program, ring: Ring, samples: Array, state: StreamState) -> tuple[Array, Array]:
+    """What the runs of one stream find, whose ``samples`` have the shape ``(samples, words)``: the inputs of the
+    program, of shape ``(runs, inputs)``, and the registers before the first instruction, ``(runs, width)``."""
+    start = ring.unpack(packed_start(program, ring, 1), 1).T[0]
+    inputs, begins = [], []
+    for sample in samples:
+        begin = start.copy()
+        begin[[register for _, register in program.state]] = state.registers[0]
+        state = run_stream(program, ring, sample[None, None], state).state
+        if len(state.words[0]) == program.window:
+            inputs.append(state.words[0, : len(program.inputs)] if program.window else sample)
+            begins.append(begin)
+    shapes = ((len(inputs), len(program.inputs)), (len(inputs), program.width))
+    found = (np.array(part, dtype=ring.element_dtype) for part in (inputs, begins))
+    return tuple(part.reshape(shape) for part, shape in zip(found, shapes, strict=True))  # type: ignore[return-value]
 
 
 def _expect_state(program: Program, ring: Ring, state: StreamState, streams: int) -> None:

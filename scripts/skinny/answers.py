@@ -12,6 +12,7 @@ from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
+from skinny.model.machine.assemble import fit_image
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Program
 from skinny.model.program.promises import Break
@@ -48,6 +49,8 @@ __all__ = [
 
 #: Runs of place and route, unless others are asked for.
 SEEDS = 3
+#: Words of the longest programs of which ``skinny info`` says how many words they have rolled.
+MOST_ROLLED = 1 << 17
 #: Numbers of lanes that the limit by segments is stated for.
 LANES = (2, 4, 8)
 #: Instructions simulated between two steps of the progress bar, by simulator.
@@ -68,6 +71,18 @@ def expect_own_parts(device: Device, name: str) -> None:
         raise InputError(f"designs for {device.name} have generic parts always: they go without {name}")
 
 
+def rolled_words(program: Program, ring: Ring) -> int | None:
+    """The program words of an image in which what repeats is loops; None where nothing repeats, where no core runs the
+    program, and for programs so long that it would take a while to say."""
+    if program.words > MOST_ROLLED:
+        return None
+    try:
+        image = fit_image(program, ring, roll=True)
+    except InputError:
+        return None
+    return len(image) if image.rolled else None
+
+
 def describe(program: Program, ring: Ring) -> dict[str, Any]:
     """The size of a program, what it reads and the limits of its speed-up; ``skinny info --help`` explains the keys."""
     linear = sum(isinstance(form, Linear) for form in program.forms)
@@ -79,13 +94,17 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "length": length,
         "words": words,
         "attends": words - length,
+        "memory_words": {"flat": words + program.emits, "rolled": rolled_words(program, ring)},
         "width": program.width,
         "contract": program.contract,
         "linear": program.linear,
         "reversible": program.reversible,
         "linear_break": _said(program.linear_break),
         "reversible_break": _said(program.reversible_break),
-        "start": program.start,
+        "start": tuple(printable(program.start)),
+        "states": dict(program.state),
+        "window": program.window,
+        "samples": list(program.samples) if program.streaming else None,
         "levels": levels,
         "critical_path": critical_path(program),
         "speedup": {
@@ -335,8 +354,8 @@ def losses(program: Program, ring: Ring, inputs: Encoded, *, drawn: bool) -> Pre
 
 
 def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
-    """``count`` inferences, the same every time: from the box of the program, one number in eight at its edge, or, if
-    it has none, from all words."""
+    """``count`` inferences or samples, the same every time: from the box of the program, one number in eight at its
+    edge, or, if it has none, from all words."""
     # Loaded here, because only simulations and test benches need Amaranth.
     from skinny.sim.check.stimulus import random_elements
 
@@ -344,9 +363,10 @@ def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
     rng = np.random.default_rng(1)
     if program.box is None or not isinstance(ring, FixedPoint):
-        return Encoded.exactly(random_elements(rng, ring, (count, len(program.inputs))))
+        return Encoded.exactly(random_elements(rng, ring, (count, len(program.samples))))
     units = Units(program, ring)
-    edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(program.box)], dtype=np.int64)
+    sides = [program.box[u] for u in program.sample_inputs]
+    edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(sides)], dtype=np.int64)
     inside = rng.integers(edges[:, 0], edges[:, 1], (count, len(edges)), endpoint=True)
     edge = np.where(rng.random(inside.shape) < 1 / 2, edges[:, 0], edges[:, 1])
     return Encoded.exactly(np.where(rng.random(inside.shape) < 1 / 8, edge, inside))

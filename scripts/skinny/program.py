@@ -11,23 +11,27 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.formula.formula import Formula, formula_text, postorder
-from skinny.model.formula.parse import parse_formula
+from skinny.model.formula.definitions import Definitions
+from skinny.model.formula.formula import Formula, formula_text
+from skinny.model.formula.parse import parse_definitions, parse_formula
+from skinny.model.frontends.find import import_model
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program import storage
 from skinny.model.program.program import CONTRACTS
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.text import check_names, dumps, instruction_texts, scalar_texts
-from skinny.model.program.units import Units
+from skinny.model.program.units import Encoded, Units
 from skinny.model.rings import Number, Ring
 from skinny.model.run.explain import METHODS
 from skinny.model.run.precision import Precision, lost_weights
+from skinny.model.run.stream import begin_streams, runs_of
 
 from .answers import (
     SEEDS,
@@ -41,8 +45,18 @@ from .answers import (
     simulation,
     watched_run,
 )
-from .compiling import LONGEST_TITLE, as_precision, compile_outputs
+from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
 from .extras import needs_extra
+from .streams import (
+    Piece,
+    first_sample,
+    random_samples,
+    samples_for,
+    stream_results,
+    stream_simulation,
+    tuned,
+    watched_stream,
+)
 from .trace import Trace
 from .values import (
     as_box,
@@ -52,6 +66,7 @@ from .values import (
     as_path,
     as_ring,
     as_row,
+    as_samples,
     as_start,
     as_whole,
     expect_choice,
@@ -67,13 +82,16 @@ SHOWN = 40
 Path = str | os.PathLike[str]
 #: A number for each output, or a list of them for a batch; by name where there are several outputs.
 Results = Number | list[Number] | dict[str, Number] | dict[str, list[Number]]
+#: A list of numbers for each output of a stream, or a list of them for several streams; by name as above.
+StreamResults = list[Number] | list[list[Number]] | dict[str, list[Number]] | dict[str, list[list[Number]]]
 
 
+@needs_extra("onnx")
 def compile(
-    formula: str | Formula | Mapping[str, str | Formula],
+    formula: Any,
     *,
     contract: str = "clean",
-    width: int = 3,
+    width: int | None = None,
     attention: bool = True,
     without: str | Collection[str] = (),
     start: Sequence[int] | None = None,
@@ -82,24 +100,61 @@ def compile(
     box: Any = None,
     error: Number | None = None,
     scale: str = "none",
-    keep: str = "linear,reversible",
+    keep: str | None = None,
     argmax: str = "",
+    inputs: str | Sequence[str] = (),
+    calibration: Any = None,
 ) -> Program:
-    """Compile a formula to a program and prove the result.
+    """Compile a formula or a trained model to a program and prove the result.
 
     ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
     the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
     switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
     pairs by input, the program is the shortest that is proven precise enough. ``keep`` are the promises of the program
     (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
-    ``argmax`` it sends the number of its largest output alone, under that name. ``skinny compile --help`` explains the
-    other options.
+    ``argmax`` it sends the number of its largest output alone, under that name.
+    ``inputs`` names all inputs in the order of an input vector (``"x0 x1 x2"`` or a list); those that the program does
+    not read are left out of it. A formula keeps all promises, on three registers, unless it is asked otherwise.
+    ``skinny compile --help`` explains the other options.
+
+    In place of a formula, an estimator of scikit-learn, or a network in ONNX (the path of its ``.onnx`` file, or what
+    ``onnx.load`` gives), gives an :class:`ImportedProgram` (docs/models.md). It keeps no promise and uses as many
+    registers as it needs, unless it is asked otherwise.
     """
-    outputs, title = _outputs(formula)
+    imported = import_model(formula)
+    if imported is not None:
+        from .imported import compile_model
+
+        formulas_only = {
+            "contract": contract != "clean",
+            "attention": not attention,
+            "without": bool(without),
+            "start": start is not None,
+            "self_check": bool(self_check),
+            "scale": scale != "none",
+            "argmax": bool(argmax),
+            "inputs": bool(inputs),
+        }
+        for option, given in formulas_only.items():
+            if given:
+                raise InputError(f"{option} is about formulas: a trained model is compiled without it")
+        return compile_model(
+            imported,
+            width=None if width is None else as_whole(width, "width"),
+            keep=keep,
+            ring=ring,
+            calibration=calibration,
+            box=box,
+            error=error,
+        )
+    if calibration is not None:
+        raise InputError("calibration is about trained models: a formula is compiled without it")
+    definitions, title = _definitions(formula)
+    width = None if width is None else as_whole(width, "width")
     expect_choice(contract, CONTRACTS, "contract")
     precision = None
     if ring is not None:
-        names = list(dict.fromkeys(node.value for node in postorder(*outputs.values()) if node.kind == "variable"))
+        names = box_names(definitions)
         if not isinstance(ring, str):
             raise InputError(f"ring must be text like 'fixed:16' here, not {shown(ring)}")
         if box is None and names:
@@ -108,18 +163,19 @@ def compile(
         precision = as_precision(ring, ranges, None if error is None else as_number(error, "error"), scale)
     elif box is not None or error is not None or scale != "none":
         raise InputError("box, error and scale are about a format: ring='fixed:BITS' is missing")
-    _, program = compile_outputs(
-        outputs,
+    _, program = compile_definitions(
+        definitions,
         title,
         contract=contract,
-        width=as_whole(width, "width"),
+        width=width,
         attention=bool(attention),
         without=_pass_names(without),
-        start=None if start is None else _whole_start(start, width),
+        start=None if start is None else _whole_start(start, WIDTH if width is None else width),
         self_check=bool(self_check),
         precision=precision,
-        keep=keep,
+        keep="linear,reversible" if keep is None else keep,
         argmax=argmax,
+        inputs=inputs.split() if isinstance(inputs, str) else [str(name) for name in inputs],
     )
     return Program(program)
 
@@ -145,8 +201,9 @@ class Program:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs, in the order in which lists and arrays hold their values."""
-        return self.model.inputs
+        """The names of the inputs, of a stream program the words of a sample, in the order in which lists and arrays
+        hold their values."""
+        return self.model.samples
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -211,7 +268,7 @@ class Program:
         """
         ring = self._ring(ring, "exact")
         units = Units(self.model, ring)
-        given, single = as_elements(inputs, units)
+        given, single = as_elements(self._given(inputs), units)
         found, precision = watched_run(self.model, ring, given, as_start(start, self.width, ring))
         _warn(precision)
         columns = units.decode_columns(found)
@@ -220,15 +277,80 @@ class Program:
             return column[0] if single else column
         return {name: column[0] for name, column in columns.items()} if single else columns
 
-    def trace(
-        self, inputs: Any = None, ring: str | Ring | None = None, *, start: Sequence[Number] | None = None
-    ) -> Trace:
-        """The registers after each instruction of one inference; ring and warnings are as for :meth:`run`."""
+    @property
+    def states(self) -> dict[str, int]:
+        """The states of a stream program, by name, and their registers."""
+        return dict(self.model.state)
+
+    def run_stream(
+        self,
+        samples: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        pad: bool = False,
+        retune: Mapping[int, Mapping[str, Number]] | None = None,
+    ) -> StreamResults:
+        """The outputs of a program with states or a window on a stream, one list of numbers for each output.
+
+        ``samples`` are those of one stream, in the order of time, as :meth:`run` takes a batch; or an array of shape
+        ``(streams, samples, words)``, and there is a list for each stream then. A program without inputs takes the
+        number of samples. A window has results when it is full: with the first sample if ``pad`` puts zeros before it.
+        ``retune`` sets named weights while the stream runs, ``{500: {"kp": 1.2}}`` before sample 500, counted from 1.
+        Ring and warnings are as for :meth:`run`.
+        """
         ring = self._ring(ring, "exact")
-        row = as_row(inputs, Units(self.model, ring), "inputs")
+        units = Units(self.model, ring)
+        given, single = self._samples(samples, units, pad)
+        pieces = tuned(self.model, retune or {}, given.elements.shape[1])
+        found, precision = watched_stream(pieces, ring, given, pad)
+        _warn(precision)
+        return _results(units, found, single)
+
+    def trace(
+        self,
+        inputs: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        start: Sequence[Number] | None = None,
+        before: Any = None,
+        pad: bool = False,
+    ) -> Trace:
+        """The registers after each instruction of one inference; ring and warnings are as for :meth:`run`. Of a stream
+        program ``inputs`` is one sample, ``before`` are the samples before it, and ``pad`` is as for
+        :meth:`run_stream`."""
+        ring = self._ring(ring, "exact")
+        if self.model.streaming:
+            if start is not None:
+                raise InputError("a sample starts from what the samples before it left: it goes without start")
+            return self._trace_sample(inputs, before, ring, pad)
+        if before is not None:
+            self.model.expect_stream("before needs")
+        row = as_row(self._given(inputs), Units(self.model, ring), "inputs")
         first = as_start(start, self.width, ring)
         _warn(watched_run(self.model, ring, row, first)[1])
         return Trace(self.model, ring, row.elements[0], first)
+
+    def _trace_sample(self, sample: Any, before: Any, ring: Ring, pad: bool) -> Trace:
+        units = Units(self.model, ring)
+        last = as_row(sample, units, "inputs")
+        samples = Encoded(*(part[None] for part in last))
+        if before is not None:
+            earlier = self._samples(before, units, pad)[0]
+            samples = Encoded(*(np.concatenate(parts, axis=1) for parts in zip(earlier, samples, strict=True)))
+        first = first_sample(self.model, pad)
+        count = samples.elements.shape[1]
+        if count < first:
+            raise InputError(f"the window is full with sample {first}, not with {count}: pad fills it with zeros")
+        _warn(watched_stream([Piece(0, self.model)], ring, samples, pad)[1])
+        state = begin_streams(self.model, ring, 1, padded=pad)
+        found, starts = runs_of(self.model, ring, samples.elements[0], state)
+        return Trace(self.model, ring, found[-1], starts[-1])
+
+    def _samples(self, given: Any, units: Units, pad: bool) -> tuple[Encoded, bool]:
+        self.model.expect_stream("a stream needs")
+        if pad and not self.model.window:
+            raise InputError("pad fills a window, but the program has none")
+        return as_samples(given, units)
 
     def bound(self, ring: str | Ring | None = None, box: Any = None, *, error: Number | None = None) -> dict[str, Any]:
         """Proven ranges of the registers and errors of the outputs in fixed point.
@@ -256,7 +378,7 @@ class Program:
         if shares is not None:
             expect_choice(shares, METHODS, "shares")
         units = Units(self.model, ring)
-        before, after = (as_row(given, units, what).elements[0] for given, what in ((a, "a"), (b, "b")))
+        before, after = (as_row(self._given(given), units, what).elements[0] for given, what in ((a, "a"), (b, "b")))
         return explanation(self.model, ring, before, after, shares)
 
     def info(self, ring: str | Ring | None = None) -> dict[str, Any]:
@@ -306,7 +428,7 @@ class Program:
             expect_choice(simulator, SIMULATORS, "simulator")
         waveform = None if vcd is None else as_path(vcd, "waveform")
         if random is None:
-            given, _ = as_elements(inputs, units)
+            given, _ = as_elements(self._given(inputs), units)
         elif inputs is not None:
             raise InputError("give inputs or a number of random inferences, not both")
         else:
@@ -319,6 +441,53 @@ class Program:
         found, figures = simulation(image, given.elements, taken, waveform)
         figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
         return figures | {"results": units.decode_columns(found)}
+
+    @needs_extra("sim")
+    def simulate_stream(
+        self,
+        samples: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        random: int | None = None,
+        pad: bool = False,
+        retune: Mapping[int, Mapping[str, Number]] | None = None,
+        threads: int | None = None,
+        simulator: str | None = None,
+        vcd: Path | None = None,
+    ) -> dict[str, Any]:
+        """Simulate the core on streams, a thread for each, and compare it with the cycle model in every cycle; a
+        difference is a :exc:`CheckError`.
+
+        ``samples`` and ``retune`` are as for :meth:`run_stream`; or ``random`` is the number of random samples of as
+        many streams as the core has threads. ``results`` holds what :meth:`run_stream` gives, by name. ``skinny sim
+        --help`` explains the options and the other keys.
+        """
+        from skinny.sim import SIMULATORS
+        from skinny.sim.simulators.choose import choose
+
+        ring = self._ring(ring)
+        units = Units(self.model, ring)
+        self.model.expect_stream("a stream needs")
+        if simulator is not None:
+            expect_choice(simulator, SIMULATORS, "simulator")
+        waveform = None if vcd is None else as_path(vcd, "waveform")
+        image = self._image(ring, 1, None, threads, None)
+        if random is None:
+            given, single = self._samples(samples, units, pad)
+        elif samples is not None:
+            raise InputError("give samples or a number of random samples, not both")
+        else:
+            given, single = random_samples(as_whole(random, "number of random samples"), image), False
+        pieces = tuned(self.model, retune or {}, given.elements.shape[1])
+        expected, precision = watched_stream(pieces, ring, given, pad)
+        precision = precision if random is None or self.model.box is not None else lost_weights(self.model, ring)
+        _warn(precision)
+        taken, _ = choose(simulator, waveform is not None)
+        began = perf_counter()
+        found, figures = stream_simulation(image, pieces, given.elements, expected, taken, padded=pad, vcd=waveform)
+        figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
+        columns = stream_results(units, found)
+        return figures | {"results": {name: column[0] if single else column for name, column in columns.items()}}
 
     @needs_extra("sim")
     def verilog(
@@ -342,8 +511,13 @@ class Program:
         target = as_path(folder, "folder")
         ring = self._ring(ring)
         image = self._image(ring, lanes, self_check, threads, registers, depth)
-        given = random_inputs(as_whole(vectors, "number of vectors"), self.model, ring)
-        precision = losses(self.model, ring, given, drawn=True)
+        runs = as_whole(vectors, "number of vectors")
+        if self.model.streaming:
+            given = random_samples(samples_for(runs, image), image)
+            precision = lost_weights(self.model, ring)
+        else:
+            given = random_inputs(runs, self.model, ring)
+            precision = losses(self.model, ring, given, drawn=True)
         _warn(precision)
         return {
             "folder": target,
@@ -379,6 +553,7 @@ class Program:
         keys."""
         from skinny.sim.fpga.devices import ICE40, find_device
         from skinny.sim.fpga.estimate import estimate_report
+        from skinny.sim.fpga.expected import image_for
 
         found = find_device(device if isinstance(device, str) else shown(device))
         if inferred:
@@ -391,15 +566,16 @@ class Program:
         aim = None if frequency is None else float(as_number(frequency, "frequency"))
         if aim is not None and not 1 <= aim <= 1000:
             raise InputError(f"the frequency must be 1 to 1000 MHz, not {aim:g}")
-        target = None if folder is None else as_path(folder, "folder")
+        written = None if folder is None else as_path(folder, "folder")
         ring = self._ring(ring)
-        image = self._image(ring, lanes, self_check, threads, registers, depth, found.family.build_image)
+        target = "generic" if inferred else found.family.target
+        build = partial(image_for, found, target=target, rom=bool(rom))
+        image = self._image(ring, lanes, self_check, threads, registers, depth, build)
         precision = lost_weights(self.model, ring)
         _warn(precision)
         told = {"precision": precision.counts}
         if estimate:
-            parts = "generic" if inferred else found.family.target
-            return estimate_report(image, found, parts, rom=bool(rom)) | told
+            return estimate_report(image, found, target, rom=bool(rom)) | told
 
         from skinny.sim.fpga.gate import expect_gate_level
         from skinny.sim.fpga.report import Design, implement, write_design
@@ -409,8 +585,12 @@ class Program:
             expect_gate_level(found)
         design = Design(image, found, rom=bool(rom), inferred=bool(inferred))
         report = implement(design, range(1, runs + 1), frequency=aim, gate_level=checked)
-        files = {} if target is None else {"folder": target, "files": write_design(report, target)}
+        files = {} if written is None else {"folder": written, "files": write_design(report, written)}
         return report.as_dict() | told | files
+
+    def _given(self, inputs: Any) -> Any:
+        """``inputs`` as the program takes them."""
+        return inputs
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         """The ring ``given``, or that of the program, or ``default``."""
@@ -441,16 +621,25 @@ class Program:
         return build(self.model, ring, options)
 
 
+def _results(units: Units, outputs: Any, single: bool) -> StreamResults:
+    """What streams give, by name where there are several outputs, and without a list of streams where there is one."""
+    columns = stream_results(units, outputs)
+    if single:
+        alone = {name: column[0] for name, column in columns.items()}
+        return next(iter(alone.values())) if len(alone) == 1 else alone
+    return next(iter(columns.values())) if len(columns) == 1 else columns
+
+
 def _warn(precision: Precision) -> None:
     """The line that commands say, as a warning at the place of the call."""
     if precision.line:
         warnings.warn(precision.line, PrecisionWarning, stacklevel=3)
 
 
-def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
-    """The formula of each output, and the title of the program."""
+def _definitions(given: Any) -> tuple[Definitions, str]:
+    """What was given as formulas, and the title of the program."""
     if isinstance(given, str):
-        return parse_formula(given), given
+        return parse_definitions(given), given
     if isinstance(given, Formula):
         given = {"y": given}
     if not isinstance(given, Mapping):
@@ -463,7 +652,7 @@ def _outputs(given: Any) -> tuple[dict[str, Formula], str]:
             raise InputError(f"the name of an output must be a text, not {shown(name)}")
         outputs[name] = _output(name, formula)
     title = "; ".join(f"{name} = {formula_text(formula, LONGEST_TITLE)}" for name, formula in outputs.items())
-    return outputs, title
+    return Definitions(outputs, (), (), 0), title
 
 
 def _output(name: str, given: Any) -> Formula:

@@ -24,6 +24,7 @@ __all__ = [
     "as_path",
     "as_ring",
     "as_row",
+    "as_samples",
     "as_start",
     "as_whole",
     "expect_choice",
@@ -144,6 +145,28 @@ def as_row(given: Any, units: Units, what: str) -> Encoded:
     if not single:
         raise InputError(f"{what}: one inference is wanted, not a batch of {len(inputs.elements)}")
     return inputs
+
+
+def as_samples(given: Any, units: Units) -> tuple[Encoded, bool]:
+    """The samples of streams as elements of shape ``(streams, samples, words)``, and whether ``given`` is one stream.
+
+    One stream is a batch, as :func:`as_elements` takes it, in the order of time; several are an array of shape
+    ``(streams, samples, words)``. A program without inputs takes the number of samples.
+    """
+    if not units.inputs:
+        count = as_whole(given, "number of samples")
+        if count < 1:
+            raise InputError(f"the number of samples must be at least 1, not {count}")
+        return Encoded.exactly(np.empty((1, count, 0), dtype=units.ring.element_dtype)), True
+    if not (isinstance(given, np.ndarray) and given.ndim == 3):
+        found, single = as_elements([] if given is None else given, units, "samples")
+        if single:
+            raise InputError("samples: a stream is wanted, not the words of one sample")
+        return Encoded(*(part[None] for part in found)), True
+    if not (given.shape[0] and given.shape[1]):
+        raise InputError("samples: there is no row of values")
+    parts = [as_elements(stream, units, f"samples of stream {n}")[0] for n, stream in enumerate(given, 1)]
+    return Encoded(*(np.stack(part) for part in zip(*parts, strict=True))), False
 
 
 def as_start(given: Any, width: int, ring: Ring) -> Array | None:

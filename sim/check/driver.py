@@ -75,7 +75,7 @@ class PinDriver:
         self.rest()
 
     def load(self, image: MachineImage) -> Iterator[None]:
-        """Write ``image`` at the load port, with a pause now and then."""
+        """Write ``image`` at the load port, with pauses. Windows become empty in the cycle after the last word."""
         for number, item in enumerate(image.loads()):
             while not self.bits(3):
                 self.rest()
@@ -85,4 +85,6 @@ class PinDriver:
             if not self.read("load_ready"):
                 raise CheckError(f"word {number} of the image: load_ready expected 1, got 0")
             yield
+        self.rest()
+        yield
         self.rest()

@@ -73,7 +73,8 @@ def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) ->
     """The record that follows from ``stimulus`` in the cycle model, of the first ``cycles`` cycles or of all."""
     pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
     renews = [write.space != Space.WEIGHTS for write in stimulus.loads]
-    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses, renews)
+    tunes = [(write.address, write.data) if write.space == Space.WEIGHTS else None for write in stimulus.loads]
+    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses, renews, tunes)
     image = stimulus.image
     plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, waits)
     results = np.zeros(len(plan.valid), dtype=RESULT)
@@ -114,11 +115,11 @@ def _listed(waits: NDArray[np.int64] | None) -> list[int] | None:
 
 
 def outputs(stimulus: Stimulus, record: Record) -> Words:
-    """The results of a complete run by vector, as hardware words of shape ``(vectors, outputs)``."""
-    emits = stimulus.image.emits
-    out = np.zeros((len(stimulus.vectors), emits), dtype=np.uint64)
+    """The results of a complete run by vector that runs, as hardware words of shape ``(vectors, outputs)``."""
+    emits, runs = stimulus.image.emits, stimulus.runs
+    out = np.zeros((sum(runs), emits), dtype=np.uint64)
     first = 0
-    for size in stimulus.sizes:
+    for size in runs:
         part = record.results["data"][first * emits : (first + size) * emits]
         out[first : first + size] = part.reshape(emits, size).T
         first += size

@@ -79,9 +79,12 @@ def load_steps(
     pauses = np.where(rng.random(len(new)) < 0.2, rng.integers(0, 4, len(new)), 0)
     pauses[0] = start + rng.integers(length)
     late = dataclasses.replace(stimulus, loads=new, pauses=pauses)
+    # Streams would go on with the second run.
+    between = [ResetCore()] if image.config.streams else []
     return [
         LoadImage(image),
         RunStimulus(busy),
+        *between,
         RunStimulus(late),
         RunStimulus(random_stimulus(rng, other, after, 0.3, 0.3, 0.3)),
     ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from skinny.model.machine import cycles as model
 from skinny.model.machine.image import MachineImage, Write
 from skinny.model.machine.isa import Words
+from skinny.model.machine.windows import Filling
 from skinny.model.rings import Array, Boolean, FixedPoint, PrimeField, Ring
 
 __all__ = ["Stimulus", "random_elements", "random_stimulus"]
@@ -22,8 +23,9 @@ class Stimulus:
     The vectors come in batches of ``sizes``. ``gaps`` are the idle cycles before each input word, ``stalls`` the cycles
     that each result waits for the sink; without them nobody waits. ``loads`` are words that are offered at the load
     port during the run, each after ``pauses`` idle cycles. Those that are taken before the last batch starts must leave
-    everything as ``image`` has it. In a core with state all streams begin anew with the first batch of a run: a reset
-    or a load of the image comes before.
+    everything as ``image`` has it, but for weights, which count from the next batch on (not in an engine). In a core
+    with state or a window all streams begin anew with the first batch of a run: a reset or a load of the image comes
+    before.
     """
 
     image: MachineImage
@@ -40,9 +42,18 @@ class Stimulus:
         return cls(image, vectors, model.batch_sizes(len(vectors), image.batch))
 
     @property
+    def runs(self) -> list[int]:
+        """The vectors of each batch that run, in a core with a window those that find it full. Nothing is loaded on the
+        way that makes streams begin anew."""
+        if not self.image.config.window:
+            return list(self.sizes)
+        filling = Filling(self.image.lanes[0])
+        return [filling.arrive(size) for size in self.sizes]
+
+    @property
     def results(self) -> int:
-        """The number of result words that follow."""
-        return self.image.emits * len(self.vectors)
+        """The number of result words that follow, or less when windows are emptied on the way."""
+        return self.image.emits * sum(self.runs)
 
     def lasts(self, noise: np.random.Generator | None = None) -> NDArray[np.uint8]:
         """``last`` of every input word: zero, or a bit of ``noise``, where it means nothing."""

@@ -100,8 +100,10 @@ def estimate_report(image: MachineImage, device: Device, target: str, *, rom: bo
     config = image.config
     if len(image.lanes) > 1 or config.guard:
         raise InputError("there are no estimates of engines and of cores with the guard")
-    if config.relu or config.argmax or config.deep:
-        raise InputError("there are no estimates of cores with relu, argmax or registers in memory")
+    if config.relu or config.argmax or config.deep or config.streams or config.repeat:
+        raise InputError(
+            "there are no estimates of cores with relu, argmax, registers in memory, state, a window or loops"
+        )
     table = read_table()
     found = estimate(Shape(config, device, target, rom), table)
     cells = expected_cells(config, device, target=target, rom=image if rom else None)

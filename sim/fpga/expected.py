@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.machine.image import Hardware, MachineImage
 from skinny.model.machine.isa import Words, index_bits
+from skinny.model.parallel.image import ImageOptions
 from skinny.model.parallel.segments import EngineConfig
+from skinny.model.program.program import Program
 from skinny.model.rings import Boolean, FixedPoint, PrimeField, Ring
 
 from .devices import Device
 
-__all__ = ["Expected", "expect_fit", "expected_cells", "multipliers"]
+__all__ = ["Expected", "expect_fit", "expected_cells", "image_for", "multipliers"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def expected_cells(
         threads = 1 << index_bits(config.threads)
         registers = (config.bits + guard, threads << index_bits(config.width))
         each += [registers, registers, *([(config.bits + guard, threads)] if config.attention else [])]
+    if config.window:
+        each.append((config.window_bits + guard, 2 << vector_bits))
     memories = each * cores + [results] * engine
     if config.argmax:
         memories += (1 + guard) * [(config.bits + index_bits(config.argmax), 2 << (config.threads - 1).bit_length())]
@@ -81,6 +85,26 @@ def expect_fit(cells: Expected, device: Device) -> None:
     ):
         if needed > there:
             raise InputError(f"the core does not fit {device.name}: it needs {needed:,} {what}, there are {there}")
+
+
+def image_for(
+    device: Device, program: Program, ring: Ring, options: ImageOptions, *, target: str = "generic", rom: bool = False
+) -> MachineImage:
+    """The image of ``program`` for a core of ``target``'s parts on ``device``. A program that fits the block RAMs of
+    the device only when what repeats becomes loops is rolled, unless ``options`` say something about that."""
+    image = device.family.build_image(program, ring, options)
+    if options.roll is None and options.depth is None and len(image.lanes) == 1:
+        try:
+            _expect_image_fits(image, device, target, rom)
+        except InputError:
+            rolled = device.family.build_image(program, ring, replace(options, roll=True))
+            _expect_image_fits(rolled, device, target, rom)
+            return rolled
+    return image
+
+
+def _expect_image_fits(image: MachineImage, device: Device, target: str, rom: bool) -> None:
+    expect_fit(expected_cells(image.hardware, device, target=target, rom=image if rom else None), device)
 
 
 def _differing(words: Words, depth: int) -> int:

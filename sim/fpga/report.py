@@ -105,6 +105,7 @@ class Report:
             "argmax": config.argmax,
             "registers": config.registers,
             **({"pipeline": config.pipeline} if config.deep else {}),
+            "repeat": config.repeat,
             "lanes": len(image.lanes),
             "rom": self.design.rom,
             "target": self.design.target,

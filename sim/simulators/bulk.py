@@ -39,7 +39,9 @@ def harness(config: Hardware, *, rom: bool = False, exposed: bool = False) -> st
     """The C++ text that makes a verilated core or engine of ``config`` callable, and with ``exposed`` its state
     (:mod:`.state`)."""
     core, lanes = config.core, config.cores
-    sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits}
+    # A batch starts soon after its last input word, but streams that go on wait for their turn.
+    quiet = 4 + (core.threads if core.streams else 0)
+    sizes = {"BITS": core.bits, "ADDRESS_BITS": config.address_bits, "LOAD_BITS": config.load_bits, "QUIET": quiet}
     lines = [f"#define {name} {bits}\n" for name, bits in sizes.items()]
     lines.append(f"#define LANES {' '.join(f'LANE({n}, {retire_port(n)})' for n in range(lanes))}\n")
     lines += ["#define ROM\n"] * rom + ["#define EXPOSED\n"] * exposed
@@ -145,7 +147,7 @@ class BulkCore:
         accepted, loaded = np.zeros(len(words), dtype=np.int64), np.zeros(len(space), dtype=np.int64)
         # A broken core may retire more than the program has, or change a pin more often; one more is enough to see it.
         busy, load_ready = np.zeros((2, 2 * len(stimulus.sizes) + 1), dtype=np.int64)
-        spread = sum(len(lane) * (image.config.width if n else 1) for n, lane in enumerate(image.lanes))
+        spread = sum(lane.steps * (image.config.width if n else 1) for n, lane in enumerate(image.lanes))
         rows = np.empty(spread * len(stimulus.vectors) + 1 if trace else 0, dtype=RETIRE)
         if cycles is None:
             issue = image.steps * image.config.threads * len(stimulus.sizes)

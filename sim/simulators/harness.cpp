@@ -1,6 +1,7 @@
 // The verilated core behind plain C functions. One call moves a whole batch list through the core: the caller hands over
 // arrays and gets arrays, so that no Python runs between cycles. Compiled with BITS, ADDRESS_BITS, LOAD_BITS (of the pins
-// with data) and LANES, and ROM or EXPOSED where they apply. Rows are laid out like RETIRE and RESULT in record.py.
+// with data), QUIET (idle cycles after which nothing can follow) and LANES, and ROM or EXPOSED where they apply. Rows are
+// laid out like RETIRE and RESULT in record.py.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -60,9 +61,6 @@ struct Changes {
                top.port##_fault);
 
 constexpr uint64_t mask(int bits) { return bits == 64 ? ~0ull : (1ull << bits % 64) - 1; }
-// The core has been idle long enough that nothing can follow: a batch starts two cycles after its last input word.
-constexpr int64_t QUIET = 4;
-
 struct Core {
     VerilatedContext context;
     Vtop top{&context, ""};
@@ -143,7 +141,8 @@ void skinny_reset(void* handle) {
     core.top.eval();
 }
 
-// Writes `count` items at the load port, with a pause now and then; returns how many were taken in `limit` cycles with
+// Writes `count` items at the load port, with a pause now and then and a cycle after the last one, which windows take to
+// become empty; returns how many were taken in `limit` cycles with
 // an offer.
 int64_t skinny_load(void* handle, const uint8_t* space, const uint32_t* address, const uint64_t* data, int64_t count,
                     int64_t limit) {
@@ -162,6 +161,8 @@ int64_t skinny_load(void* handle, const uint8_t* space, const uint32_t* address,
         }
         core.tick();
     }
+    core.rest();
+    core.tick();
     core.rest();
     core.top.eval();
 #endif

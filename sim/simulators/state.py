@@ -34,7 +34,7 @@ _PATTERNS = (
     (r"\.datapath\.(x1|w1|w2|s2|scalar|held)", "operands"),
     (r"\.datapath\.(write|start|clear)", "write-back"),
     (r"differs|stain|core\.fault", "check"),
-    (r"control|effect|decoder|core\.(f3_)?word", "instructions"),
+    (r"control|effect|decoder|\.mover\.|core\.(f3_)?word", "instructions"),
     (r"\.sequencer\.|waiting|behind|drained", "sequencer"),
     (r"\.inputs\.", "input control"),
     (r"\.results\.", "FIFO control"),

@@ -78,7 +78,7 @@ class Upsets:
         image = self.image
         stalls = np.zeros(stimulus.results) if stimulus.stalls is None else stimulus.stalls
         # The value of the status word does not matter, only its fault bit.
-        emits = image.instructions[image.emit_steps]
+        emits = image.instructions[image.addresses[image.emit_steps]]
         matters = np.concatenate([np.repeat(emits != -1, size) for size in stimulus.sizes])
         words = stimulus.vectors.reshape(-1).astype(np.uint64)
         columns: tuple[NDArray[Any], ...] = (
@@ -162,7 +162,7 @@ def campaign(
         bits: list[tuple[int, int, int]] = part.tolist()
         flips = np.stack([upsets.flip(*bit, cycle) for bit, cycle in zip(bits, cycles.tolist(), strict=True)])
         flips = upsets.run(stimulus, flips, recover)
-        words = np.minimum((flips["cycle"] - starts[1]) // config.threads, len(image) - 1)
+        words = image.addresses[np.minimum((flips["cycle"] - starts[1]) // config.threads, image.steps - 1)]
         parts.append((flips["outcome"], flips["recovered"].astype(bool), places[part[:, 0]], words))
         progress(first + len(part))
     return Campaign(image, *(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -56,6 +56,7 @@ def test_defaults(skinny, asked):
         "start": None,
         "precision": None,
         "keep": {"linear", "reversible"},
+        "inputs": (),
     }
 
 
@@ -71,6 +72,7 @@ def test_every_option_reaches_the_compiler(skinny, asked):
         "start": (-1, 1, 0, 0, 2),
         "precision": None,
         "keep": {"linear", "reversible"},
+        "inputs": (),
     }
     for text, keep in (("none", set()), ("linear", {"linear"}), ("reversible,linear", {"linear", "reversible"})):
         assert skinny("compile", "a*b", "--keep", text)[0] == 0

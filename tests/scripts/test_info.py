@@ -15,6 +15,7 @@ def test_facts_of_a_program(answer):
         "length": 4,
         "words": 5,  # and one attention step
         "attends": 1,
+        "memory_words": {"flat": 7, "rolled": None},
         "width": 3,
         "contract": "clean",
         "linear": True,
@@ -22,6 +23,9 @@ def test_facts_of_a_program(answer):
         "linear_break": None,
         "reversible_break": None,
         "start": [0, 1, 0],
+        "states": {},
+        "window": 0,
+        "samples": None,
         "levels": 3,  # R2, then R0 twice (these commute), then R2 again
         "critical_path": {"inputs": 2, "weights": 0, "linear_forms": 1},  # b, f[0], a
         "speedup": {

@@ -73,3 +73,25 @@ def test_lost_weights_are_told_before_anything_is_written(skinny, folder):
     code, _, err = skinny(*words)
     assert (code, err) == (0, f"skinny: {line}\n")
     assert (folder / "l" / "manifest.json").exists()
+
+
+def test_a_program_that_does_not_fit_flat_is_rolled(answer, skinny, folder, tmp_path):
+    lines = [f"R0 += x{n}*R1" for n in range(24)]
+    inputs = " ".join(f"x{n}" for n in range(24))
+    long = tmp_path / "long.skn"
+    long.write_text(f"skinny 1\nwidth 3\ninputs {inputs}\n" + "\n".join(lines) + "\nemit y = R0\nend\n")
+    ring = ("--ring", "modular:8")
+    assert answer("verilog", str(long), *ring, "-o", str(tmp_path / "flat"))["words"] == 25
+    asked = answer("verilog", str(long), *ring, "--roll", "-o", str(tmp_path / "asked"))["words"]
+    assert answer("verilog", str(long), *ring, "--depth", "8", "-o", str(tmp_path / "rolled"))["words"] == asked == 4
+    manifest = json.loads((tmp_path / "rolled" / "manifest.json").read_text())
+    assert (manifest["parameters"]["depth"], manifest["parameters"]["repeat"]) == (8, 1)
+    assert "24 rounds" in (tmp_path / "rolled" / "listing.txt").read_text()
+    code, _, err = skinny("verilog", str(long), *ring, "--depth", "8", "--no-roll", "-o", str(tmp_path / "none"))
+    assert (code, err) == (2, "skinny: error: 25 program words do not fit a memory of 8\n")
+    assert answer("info", str(long), *ring)["memory_words"] == {"flat": 25, "rolled": 4}
+
+
+def test_lanes_stay_flat(skinny, folder):
+    code, _, err = skinny("verilog", "p.skn", "--ring", "modular:8", "--lanes", "2", "--roll", "-o", "none")
+    assert (code, err) == (2, "skinny: error: lanes do not repeat: their programs stay flat\n")

@@ -10,7 +10,7 @@ values and products of two factors, so that terms with a common factor become on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from skinny.model.compiler.polynomial import Coefficient, plain, raised
@@ -23,16 +23,22 @@ from .expressions import Expression, Factor, add, fits, has_values, reference, s
 from .grouping import grouped, hubs
 from .power import power_steps
 from .skew import transposed
-from .values import CONSTANT, NONE, ONE, UNIT, Graph, Group, Key, TermForm, Value, form_of, pruned
+from .values import CONSTANT, NONE, ONE, UNIT, Graph, Group, Key, Step, TermForm, Value, form_of, operands, pruned
 
-__all__ = ["Style", "TooLargeError", "build"]
+__all__ = ["NotLinearError", "Style", "TooLargeError", "build"]
 
 #: Groups of a graph at most; only products of values without sums of registers make more of them than were written.
 MOST_GROUPS = 400_000
+#: Terms of forms that are used several times, at most; only forms that are made of others have more than were written.
+MOST_TERMS = 50_000
 
 
 class TooLargeError(Exception):
-    """The graph would have more than :data:`MOST_GROUPS` groups."""
+    """The graph would have more than :data:`MOST_GROUPS` groups or :data:`MOST_TERMS` terms."""
+
+
+class NotLinearError(Exception):
+    """Values that depend on states are multiplied, which needs sums of registers."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +46,30 @@ class Style:
     """How a graph is written. ``sums``: forms may have registers. ``gather``: a sum of values that is multiplied is
     built in the accumulator; otherwise in a register of its own, so that its members need not be held together.
     ``whole_forms``: forms of inputs that are used several times are not merged with others, so that the accumulator may
-    still hold them the next time."""
+    still hold them the next time. ``hold_forms``: they are values, so that a long one is built once."""
 
     sums: bool
     gather: bool = True
     whole_forms: bool = False
+    hold_forms: bool = False
 
 
-def build(outputs: Mapping[str, Formula], operations: Operations, style: Style) -> Graph:
-    """The graph of ``outputs``, whose ``operations`` are given, written in ``style``."""
-    builder = _Builder(style)
+def build(
+    outputs: Mapping[str, Formula],
+    operations: Operations,
+    style: Style,
+    states: Mapping[str, Formula] | None = None,
+    inputs: Sequence[str] = (),
+) -> Graph:
+    """The graph of ``outputs`` and of the next values of ``states``, whose ``operations`` are given, written in
+    ``style``. Inputs are numbered in order of first use, after those that are given."""
+    nexts = states or {}
+    builder = _Builder(style, list(nexts), inputs)
     uses: dict[int, int] = {}
     for _, args in operations:
         for arg in args:
             uses[id(arg)] = uses.get(id(arg), 0) + 1
-    for formula in outputs.values():
+    for formula in (*outputs.values(), *nexts.values()):
         uses[id(formula)] = uses.get(id(formula), 0) + 1
     known: dict[int, Expression] = {}
     for node, args in operations:
@@ -62,25 +77,36 @@ def build(outputs: Mapping[str, Formula], operations: Operations, style: Style) 
         found = builder.expression(node, [known[id(arg)] for arg in args])
         known[id(node)] = builder.once(found) if uses.get(id(node), 0) > 1 else found
     numbers = {name: builder.value(known[id(formula)]) for name, formula in outputs.items()}
-    return pruned(Graph(builder.values, numbers, list(builder.inputs), list(builder.weights.values())))
+    steps = tuple(Step(builder.states[name], builder.value(known[id(formula)])) for name, formula in nexts.items())
+    weights = list(builder.weights.values())
+    return pruned(Graph(builder.values, numbers, list(builder.inputs), weights, steps, builder.shares))
 
 
 class _Builder:
-    def __init__(self, style: Style) -> None:
+    def __init__(self, style: Style, states: Sequence[str], inputs: Sequence[str]) -> None:
         self.style = style
         self.values: list[Value] = []
+        #: For each value whether it depends on what was there before the sample.
+        self.recalls: list[bool] = []
         #: For each value about the instructions that compute it and all it needs, nothing shared.
         self.sizes: list[int] = []
         self.numbers: dict[Value, int] = {}
-        self.inputs: dict[str, int] = {}
+        self.inputs: dict[str, int] = {name: u for u, name in enumerate(inputs)}
         self.weights: dict[str, NamedWeight] = {}
         self.shared_forms: set[TermForm] = set()
+        #: Whether a form of inputs is used several times, so that the styles of forms differ.
+        self.shares = False
+        #: The terms of such forms.
+        self.spread = 0
         self.groups = 0
+        self.states = {name: self.number(Value((), state=number)) for number, name in enumerate(states)}
 
     def expression(self, node: Formula, args: list[Expression]) -> Expression:
         match node.kind:
             case "constant":
                 return Expression({CONSTANT: plain(node.value)} if node.value else {})
+            case "variable" if node.value in self.states:
+                return reference(self.states[node.value])
             case "variable":
                 return Expression({(NONE, self.inputs.setdefault(node.value, len(self.inputs)), NONE): 1})
             case "weight":
@@ -98,10 +124,15 @@ class _Builder:
 
     def once(self, expression: Expression) -> Expression:
         """An expression that is used several times: it becomes a value, unless it is a form of inputs."""
-        if expression.is_form and fits(expression.terms()):
+        long = self.style.hold_forms and len(expression.linear) > 1
+        self.shares |= expression.is_form and len(expression.linear) > 1
+        if expression.is_form and not long and fits(expression.terms()):
             out = Expression(expression.terms(), shared=True)
             if len(out.linear) > 1:
                 self.shared_forms.add(form_of(out.linear))
+                self.spread += len(out.linear)
+                if self.spread > MOST_TERMS:
+                    raise TooLargeError
             return out
         return reference(self.value(expression))
 
@@ -130,7 +161,8 @@ class _Builder:
             if terms is not None and not any(terms.values()):
                 return Expression()
             if terms is not None and list(terms) == [CONSTANT]:
-                scale = plain(scale * raised(terms[CONSTANT], exponent))
+                value = terms[CONSTANT] if exponent == 1 else raised(terms[CONSTANT], exponent)
+                scale = value if scale == 1 else plain(scale * value)
             else:
                 others.append((arg, exponent))
         if not others:
@@ -286,7 +318,12 @@ class _Builder:
         other = sum_of(rest)
         for (weight, u, _), c in bases.pop(hub, {}).items():
             add(other.linear, (weight, u, NONE), c)
-        traversed.append((hub, self.value(other)))
+        walked, multiplier = hub, self.value(other)
+        if self.recalls[walked]:  # a state is not made of anything, so that it cannot be walked
+            walked, multiplier = multiplier, walked
+        if self.recalls[walked]:
+            raise NotLinearError
+        traversed.append((walked, multiplier))
 
     def accumulated(self, form: TermForm) -> int:
         """The value of a form, from the accumulator, which then still holds the form."""
@@ -301,6 +338,7 @@ class _Builder:
             self.groups += len(value.groups)
             if self.groups > MOST_GROUPS and not self.style.sums:
                 raise TooLargeError
+            self.recalls.append(value.state != NONE or any(self.recalls[o] for g in value.groups for o in operands(g)))
             used = {group.base for group in value.groups} - {ONE}
             self.sizes.append(min(len(value.groups) + sum(self.sizes[base] for base in used), 1 << 60))
         return found

@@ -52,7 +52,7 @@ def scaled(expression: Expression, scale: Coefficient) -> Expression:
     if scale == 1:
         return expression
     return Expression(
-        {key: plain(c * scale) for key, c in expression.linear.items()},
+        {key: scale if c == 1 else plain(c * scale) for key, c in expression.linear.items()},
         {pair: plain(c * scale) for pair, c in expression.pairs.items()},
         {form: plain(c * scale) for form, c in expression.whole.items()},
     )

@@ -12,10 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .registers import Instruction, Registers
+from .registers import LAYER, Instruction, Registers, TooNarrowError
 from .values import NONE, ONE, UNIT, Graph, operands
 
-__all__ = ["Listing", "gather", "joined", "scatter"]
+__all__ = ["Listing", "arrival", "gather", "joined", "packed", "scatter"]
+
+
+#: Values that are computed one from the other, at most, between one sum and the next.
+CHAIN = 4
+
+
+#: Programs of so many registers take the numbers 0, 2, 3 and so on.
+FEW = 8
 
 
 class Listing(NamedTuple):
@@ -75,10 +83,11 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
     def finish(value: int) -> None:
         """The groups of inputs alone, which complete a value."""
         for place, group in enumerate(graph.values[value].groups):
-            if next(operands(group), None) is None:
+            if next(operands(group), None) is None and registers.is_missing(value, place):
                 registers.execute(value, place)
 
     for start in [value for value in _depth_first(graph) if not open_groups[value]]:
+        _open_layer(start, registers, readers)
         finish(start)
         done = [start]
         while done:
@@ -90,6 +99,8 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
                 if missing[reader][place]:
                     continue
                 _ready(reader, place, registers, needs)
+                if open_groups[reader] == 1:
+                    _open_layer(reader, registers, readers)
                 registers.execute(reader, place)
                 open_groups[reader] -= 1
                 if not open_groups[reader]:
@@ -99,12 +110,46 @@ def scatter(graph: Graph, registers: Registers) -> Listing:
     return _rest(sender, registers, needs)
 
 
+def _open_layer(value: int, registers: Registers, readers: Sequence[Sequence[tuple[int, int]]]) -> None:
+    """Open the sums that will read a value, each with its constant, before the first of their terms is computed, so
+    that all terms look alike."""
+    if not registers.assign:
+        return
+    found = readers[value]
+    for _ in range(CHAIN):
+        if len(found) != 1 or len(registers.values[found[0][0]].groups) > 1:
+            break
+        found = readers[found[0][0]]
+    layer = [reader for reader, _ in found if registers.may_begin(reader)]
+    if layer and len(registers.free) > len(layer) + 1:
+        for reader in layer:
+            registers.begin(reader)
+
+
+def arrival(graph: Graph, registers: Registers) -> Listing:
+    """Each value as soon as the inputs that it depends on have arrived, in the order of the inputs."""
+    sender = _Sender(graph, registers)
+    needs = _needs(graph)
+    latest: list[int] = []
+    for value in graph.values:
+        read = [u for group in value.groups for (_, u, _), _ in group.form]
+        latest.append(max([*read, *(latest[operand] for group in value.groups for operand in operands(group))]))
+    for value in sorted(range(len(latest)), key=latest.__getitem__):
+        sender.look()
+        _ensure(value, registers, needs)
+    return _rest(sender, registers, needs)
+
+
 def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
-    """Compute and send the outputs that were not sent yet."""
+    """Compute and send the outputs that were not sent yet, then compute the next values of states."""
     sender.look()
     while sender.waiting:
         _ensure(sender.waiting[-1][1], registers, needs)
         sender.look()
+    for value in registers.order:
+        _ensure(value, registers, needs)
+        registers.settle()
+    registers.finish()
     return sender.listing()
 
 
@@ -120,11 +165,33 @@ def joined(pieces: Sequence[Listing]) -> Listing:
     return Listing(code, outputs, sum(piece.cycles for piece in pieces), max(piece.width for piece in pieces))
 
 
+def packed(listing: Listing) -> Listing:
+    """A listing with register 0 in place of the last one, if it is of few registers, which need not follow each other,
+    and has no use for register 0."""
+    last = listing.width - 1
+    if listing.width > FEW or any(instruction.dst == 0 for instruction in listing.code):
+        return listing
+
+    def number(register: int) -> int:
+        return 0 if register == last else register
+
+    code = [
+        instruction._replace(
+            dst=number(instruction.dst),
+            src=number(instruction.src),
+            form=tuple(((k, u, number(r)), c) for (k, u, r), c in instruction.form),
+        )
+        for instruction in listing.code
+    ]
+    outputs = [(name, number(register), *rest) for name, register, *rest in listing.outputs]
+    return Listing(code, outputs, listing.cycles, max(listing.width - 1, 3))
+
+
 def _depth_first(graph: Graph) -> list[int]:
     """The values in the order in which the outputs need them."""
     out: list[int] = []
     seen = bytearray(len(graph.values))
-    for root in graph.outputs.values():
+    for root in graph.roots:
         stack = [root]
         while stack:
             value = stack[-1]
@@ -157,14 +224,25 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
     """Make a register hold ``root``: missing operands first, those that need most registers before others."""
     stack = [root]
     pinned: dict[int, list[int]] = {}
+    prepared: set[int] = set()
     while stack:
         value = stack[-1]
         if registers.is_held(value):
             stack.pop()
             continue
         groups = registers.values[value].groups
+        if not groups:  # the old value of a state, which is gone
+            raise TooNarrowError
+        if value not in registers.pending and value not in prepared:
+            prepared.add(value)
+            layer = _layer(value, registers)
+            if layer:
+                stack.extend(layer)
+                continue
         if value not in registers.pending:
             order = sorted(range(len(groups)), key=lambda n: max((needs[o] for o in operands(groups[n])), default=0))
+            if registers.assign and all(registers.is_held(o) for group in groups for o in operands(group)):
+                order = list(reversed(range(len(groups))))
             registers.pending[value] = dict.fromkeys(order)
         place = _next_group(value, registers)
         for operand in pinned.pop(value, ()):
@@ -181,17 +259,31 @@ def _ensure(root: int, registers: Registers, needs: list[int]) -> None:
         registers.execute(value, place)
 
 
+def _layer(value: int, registers: Registers) -> list[int]:
+    """The operands of a value that others need too, the last one first, when there is room to hold them all: computed
+    before the value is begun, they look alike."""
+    if not registers.assign:
+        return []
+    read = dict.fromkeys(operand for group in registers.values[value].groups for operand in operands(group))
+    layer = [operand for operand in read if not registers.is_held(operand) and registers.uses[operand] > 1]
+    return sorted(layer, reverse=True) if LAYER < len(layer) < len(registers.free) - 1 else []
+
+
 def _next_group(value: int, registers: Registers) -> int:
     """The group to run next. A value that is not open yet begins with one that costs nothing, if there is one: the
     register of a value that nobody else needs."""
     pending = registers.pending[value]
     groups = registers.values[value].groups
+    first = registers.first_group(value) if registers.where[value] == NONE else NONE
+    if first != NONE:
+        return first
     if registers.where[value] == NONE and len(pending) > 1 and len(groups) < 64:
         top = groups[next(reversed(pending))]
         if all(registers.is_held(operand) for operand in operands(top)):
             for place in reversed(pending):
                 form, base = groups[place]
-                if form == UNIT and base != ONE and registers.uses[base] == 1:
+                uses = registers.remaining if registers.assign else registers.uses
+                if form == UNIT and base != ONE and uses[base] == 1:
                     return place
     return next(reversed(pending))
 

@@ -9,7 +9,7 @@ it was made of.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from skinny.model.compiler.polynomial import Coefficient
@@ -17,8 +17,10 @@ from skinny.model.limits import check
 
 from .values import NONE, ONE, UNIT, Graph, Group, Key, TermForm, group_cost, is_simple, operands
 
-__all__ = ["Instruction", "Registers", "TooLongError", "TooNarrowError"]
+__all__ = ["LAYER", "Instruction", "Registers", "TooLongError", "TooNarrowError"]
 
+#: A sum of more groups than this may be a value of a layer.
+LAYER = 3
 #: The register that holds one.
 SOURCE = 1
 
@@ -44,6 +46,9 @@ class Instruction(NamedTuple):
 class Registers:
     """The state of the machine between two instructions, and the instructions so far."""
 
+    #: The next values of states, in the order in which they had better be computed.
+    order: Sequence[int] = ()
+
     def __init__(self, graph: Graph, width: int, *, assign: bool, tidy: bool, most: int) -> None:
         self.values = graph.values
         self.assign = assign
@@ -51,7 +56,11 @@ class Registers:
         self.tidy = tidy
         self.most = most
         count = len(graph.values)
-        self.free: list[int] = [0, *range(2, width)]
+        #: The places of free registers in the order in which they are given away. Where loops are wanted, register 0
+        #: is the last, so that the others follow each other.
+        self.sequence = [*range(2, width), 0] if assign else [0, *range(2, width)]
+        self.places = {register: place for place, register in enumerate(self.sequence)}
+        self.free = list(range(len(self.sequence)))
         self.where = [NONE] * count
         self.holds: dict[int, int] = {}
         self.complete = bytearray(count)
@@ -70,6 +79,10 @@ class Registers:
         self.log: dict[int, list[int]] = {}
         self.taken: dict[int, int] = {}
         self.pending: dict[int, dict[int, None]] = {}
+        #: For each value the group that is a constant, if there is one.
+        self.constants = [
+            next((n for n, group in enumerate(value.groups) if _is_constant(group)), NONE) for value in graph.values
+        ]
         self.costs = [sum(group_cost(group.form) for group in value.groups) for value in graph.values]
         self.born = [0] * count
         self.code: list[Instruction] = []
@@ -80,6 +93,17 @@ class Registers:
 
     def is_held(self, value: int) -> bool:
         return bool(self.complete[value])
+
+    def first_group(self, value: int) -> int:
+        """The group that a value must begin with, or none in particular."""
+        return NONE
+
+    def settle(self) -> None:
+        """Put the next values of states where they belong, as far as that is possible now: without states
+        (:mod:`.states`) there are none."""
+
+    def finish(self) -> None:
+        """Put all next values of states where they belong."""
 
     def execute(self, value: int, number: int) -> None:
         """Write the instruction of a group whose operands are held."""
@@ -93,7 +117,9 @@ class Registers:
         read = dict.fromkeys(operands(group))
         for operand in read:
             self.pins[operand] += 1
-        pending = self.pending.setdefault(value, dict.fromkeys(range(len(self.values[value].groups))))
+        pending = self.pending.get(value)
+        if pending is None:
+            pending = self.pending[value] = dict.fromkeys(range(len(self.values[value].groups)))
         del pending[number]
         # What a value that is computed again reads is not counted, so it is looked for.
         later = {o for n in pending for o in operands(self.values[value].groups[n])} if not first else frozenset()
@@ -112,23 +138,57 @@ class Registers:
             if operand not in later:
                 self.release(operand)
 
+    def is_missing(self, value: int, number: int) -> bool:
+        """Whether a group of a value is still to be run."""
+        return not self.complete[value] and number in self.pending.get(value, (number,))
+
+    def may_begin(self, value: int) -> bool:
+        """Whether a sum is not open yet, and could be with its constant at no cost."""
+        groups = self.values[value].groups
+        new = self.where[value] == NONE and value not in self.pending
+        return new and len(groups) > LAYER and self.constants[value] != NONE and all(g.form != UNIT for g in groups)
+
+    def begin(self, value: int) -> None:
+        """Open a value with its constant."""
+        number = self.constants[value]
+        self.counted[value][number] = 1
+        self.pending[value] = dict.fromkeys(n for n in range(len(self.values[value].groups)) if n != number)
+        self._allocate(value, self.values[value].groups[number])
+        self.log[value] = [number]
+
     def _open(self, value: int, group: Group, later: Collection[int]) -> None:
-        """The first group of a value: it takes over the register of a value that dies here, or a free one."""
+        """The first group of a value: it takes over the register of a value that dies here, or a free one. A free one
+        gets the constant of the value first, so that all other groups are added alike."""
         base = group.base
         dies = base != ONE and not self.remaining[base] and self.pins[base] == 1 and base not in later
         if dies and group.form == UNIT and not self.values[value].relu:
             self._take_over(value, base)
             return
-        mode = "relu" if self.values[value].relu else "assign" if self.assign else "add"
-        if dies and self.assign:
+        number = self.constants[value]
+        constant = self.assign and number in self.pending[value]
+        # A sum of a layer begins with its constant like the others, although that takes a register more.
+        alike = constant and len(self.values[value].groups) > LAYER and len(self.free) > LAYER
+        if dies and self.assign and not alike:
             source = self.where[base]
             self._take_over(value, base)
-            self._write(source, group, 1, mode, source)
+            self._write(source, group, 1, self._mode(value), source)
             return
+        if constant:
+            del self.pending[value][number]
+            self.counted[value][number] = 1
+            self._allocate(value, self.values[value].groups[number])
+            self._write(self.where[value], group, 1, "add")
+        else:
+            self._allocate(value, group)
+
+    def _mode(self, value: int) -> str:
+        return "relu" if self.values[value].relu else "assign" if self.assign else "add"
+
+    def _allocate(self, value: int, group: Group) -> None:
         register = self.allocate()
         self.where[value] = register
         self.holds[register] = value
-        self._write(register, group, 1, mode)
+        self._write(register, group, 1, self._mode(value))
 
     def _take_over(self, value: int, other: int) -> None:
         register = self.where[other]
@@ -153,7 +213,7 @@ class Registers:
         self.complete[value] = 0
         self.log.pop(value, None)
         del self.holds[register]
-        heapq.heappush(self.free, register)
+        heapq.heappush(self.free, self.places[register])
 
     def allocate(self) -> int:
         """A register that is free."""
@@ -162,7 +222,7 @@ class Registers:
                 self._evict()
             else:
                 self._clear()
-        register = heapq.heappop(self.free)
+        register = self.sequence[heapq.heappop(self.free)]
         self.widest = max(self.widest, register + 1)
         return register
 
@@ -170,7 +230,7 @@ class Registers:
         """Forget the value that is cheapest to compute again."""
         best = None
         for value in self.holds.values():
-            if self.complete[value] and not self.pins[value]:
+            if self.complete[value] and not self.pins[value] and self.values[value].groups:
                 key = self._again(value), self.born[value]
                 if best is None or key < best[0]:
                     best = key, value
@@ -195,7 +255,7 @@ class Registers:
         """Take a value away by running its groups backwards."""
         best = None
         for value in self.holds.values():
-            if not self.complete[value] or self.pins[value]:
+            if not self.complete[value] or self.pins[value] or not self.values[value].groups:
                 continue
             cost = self._undo_cost(value)
             if cost is None:
@@ -249,7 +309,7 @@ class Registers:
         other = self.taken.pop(value, NONE)
         if other == NONE:
             del self.holds[register]
-            heapq.heappush(self.free, register)
+            heapq.heappush(self.free, self.places[register])
         else:
             self.where[other] = register
             self.holds[register] = other
@@ -276,6 +336,14 @@ class Registers:
         for (weight, u, value), c in form:
             register = NONE if value == NONE else source if value == base and source != NONE else self.where[value]
             terms.append(((weight, u, register), c))
-        if terms[0][1] >= 0:
+        negative = tuple((key, -c) for key, c in terms)
+        # Where loops are wanted the sign stays in the weights, so that rows of a matrix look alike.
+        keeps_sign = self.assign and (len(terms) > 1 or terms[0][0][1] == NONE) and negative != self.accumulator
+        if keeps_sign or terms[0][1] >= 0:
             return 1, tuple(terms)
-        return -1, tuple((key, -c) for key, c in terms)
+        return -1, negative
+
+
+def _is_constant(group: Group) -> bool:
+    """Whether a group is a number or a named weight alone."""
+    return group.base == ONE and len(group.form) == 1 and group.form[0][0][1] == group.form[0][0][2] == NONE

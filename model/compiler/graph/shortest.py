@@ -7,16 +7,18 @@ Cost: linear, a dozen times; large formulas stop at the first that fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from fractions import Fraction
 
 from skinny.model.formula.formula import Formula, Operations
 from skinny.model.program.program import Program
 
-from .build import Style, TooLargeError, build
-from .generate import Listing, gather, joined, scatter
+from .build import NotLinearError, Style, TooLargeError, build
+from .generate import Listing, arrival, gather, joined, packed, scatter
 from .lower import lower_listing
 from .registers import Registers, TooLongError, TooNarrowError
+from .states import StateRegisters
 from .values import Graph
 
 __all__ = ["shortest"]
@@ -25,6 +27,11 @@ __all__ = ["shortest"]
 EFFORT = 20_000
 #: Registers are too few when computing values again takes this many times the cycles of computing them once, about.
 LONGEST = 20
+#: The same for what is larger than :data:`EFFORT`.
+LARGEST = 2
+#: Cores with more registers have them in memory, where so many take no more room than fewer.
+MOST_FLIPFLOPS = 16
+LEAST_MEMORY = 64
 
 
 def shortest(
@@ -34,43 +41,62 @@ def shortest(
     width: int,
     given: frozenset[Fraction],
     most: int,
+    states: Mapping[str, Formula] | None = None,
+    inputs: Sequence[str] = (),
 ) -> Program | None:
-    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``."""
+    """The shortest program of at most ``most`` cycles and ``width`` registers that keeps the promises ``keep``. With
+    ``states`` it is one step of them: it begins with their old values in their :func:`~.states.homes` and ends with the
+    next ones there. ``inputs`` are numbered first. Raises :exc:`NotLinearError` when only that is in the way."""
     best: tuple[Listing, Graph] | None = None
     graphs: list[Graph] = []
     spent = 0
     for style in _styles(keep, any(node.kind == "relu" for node, _ in operations)):
-        if best is not None and spent > EFFORT:
-            break
-        try:
-            graph = build(outputs, operations, style)
-        except TooLargeError:
-            continue
-        graphs.append(graph)
-        spent += graph.size
-        listing = _listing(graph, keep, width, most)
-        if listing is not None and (best is None or _better(listing, best[0])):
-            best, most = (listing, graph), listing.cycles
+        # Forms that are used several times are what these styles differ in.
+        for forms in (replace(style, hold_forms=True), style, replace(style, whole_forms=True)):
+            if best is not None and spent > EFFORT and best[0].cycles <= best[1].cycles:
+                break
+            try:
+                graph = build(outputs, operations, forms, states, inputs)
+            except TooLargeError:
+                continue
+            except NotLinearError:
+                if "linear" in keep:
+                    raise
+                break
+            graphs.append(graph)
+            spent += graph.size
+            listing = _listing(graph, keep, width, most)
+            if listing is not None and (best is None or _better(listing, best[0])):
+                best, most = (listing, graph), listing.cycles
+            if not graph.shares:
+                break
     # A restart clears all registers, so that outputs one by one need fewer; where a program may assign, it needs none.
-    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 else ():
+    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 and not states else ():
         pieces = [_listing(graph.of(name), keep, width, most) for name in outputs]
         if None not in pieces:
             listing = joined([piece for piece in pieces if piece is not None])
             if best is None or _better(listing, best[0]):
                 best = listing, graph
-    return None if best is None else lower_listing(*best, given)
+    if best is None:
+        return None
+    listing, graph = best
+    return lower_listing(listing if "reversible" in keep or states else packed(listing), graph, given)
 
 
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
     """The best order of a graph."""
     best: Listing | None = None
-    most = min(most, LONGEST * graph.size + LONGEST)
-    for order in (scatter, gather):
-        for tidy in (False, True) if "reversible" in keep else (False,):
-            if best is not None and graph.size > EFFORT:
+    assign = "reversible" not in keep
+    large = graph.size > EFFORT
+    most = min(most, LONGEST * min(graph.size, EFFORT) + LARGEST * graph.size + LONGEST)
+    kind = StateRegisters if graph.states else Registers
+    orders = (gather, scatter, arrival) if assign and graph.shares and not graph.states else (gather, scatter)
+    for order in orders:
+        for tidy in (False, True) if not assign or graph.states else (False,):
+            if best is not None and large and best.cycles <= graph.cycles:
                 break
-            registers = Registers(graph, width, assign="reversible" not in keep, tidy=tidy, most=most)
             try:
+                registers = kind(graph, width, assign=assign, tidy=tidy, most=most)
                 listing = order(graph, registers)
             except (TooNarrowError, TooLongError):
                 continue
@@ -80,15 +106,19 @@ def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | N
 
 
 def _better(one: Listing, other: Listing) -> bool:
-    return (one.cycles, one.width) < (other.cycles, other.width)
+    return (one.cycles, _room(one.width)) < (other.cycles, _room(other.width))
+
+
+def _room(width: int) -> int:
+    """The registers that a core has for a program of ``width``: a power of two of them where they are in memory, and
+    few are no cheaper than :data:`LEAST_MEMORY`."""
+    return width if width <= MOST_FLIPFLOPS else max(LEAST_MEMORY, 1 << (width - 1).bit_length())
 
 
 def _styles(keep: Set[str], relu: bool) -> Iterator[Style]:
     """The ways to write a graph that keeps the promises."""
     if "linear" not in keep:
-        for gathered in (False, True):
-            for whole in (False, True):
-                yield Style(sums=True, gather=gathered, whole_forms=whole)
+        for gathered in (True, False):
+            yield Style(sums=True, gather=gathered)
     if not relu:
-        for whole in (False, True):
-            yield Style(sums=False, whole_forms=whole)
+        yield Style(sums=False)

@@ -23,6 +23,7 @@ __all__ = [
     "Graph",
     "Group",
     "Key",
+    "Step",
     "TermForm",
     "Value",
     "form_of",
@@ -54,20 +55,42 @@ class Group(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A sum of groups. With ``relu`` it is the positive part of its only group."""
+    """A sum of groups. With ``relu`` it is the positive part of its only group. The old value of the state ``state``,
+    by number, has no groups: it is there from the beginning."""
 
     groups: tuple[Group, ...]
     relu: bool = False
+    state: int = NONE
+
+
+class Step(NamedTuple):
+    """The values of a state before a sample, ``old``, and after it."""
+
+    old: int
+    next: int
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The values of a formula, those of its outputs by name, and the names of its inputs and named weights."""
+    """The values of a formula, those of its outputs by name, the names of its inputs and named weights, and for each
+    state its step. ``shares``: the formula uses a form of inputs several times."""
 
     values: list[Value]
     outputs: dict[str, int]
     inputs: list[str]
     weights: list[NamedWeight]
+    states: tuple[Step, ...] = ()
+    shares: bool = False
+
+    @property
+    def roots(self) -> list[int]:
+        """The values that are wanted: outputs, then states."""
+        return [*self.outputs.values(), *(value for step in self.states for value in step)]
+
+    @property
+    def cycles(self) -> int:
+        """The cycles of a program that computes no value twice, at most."""
+        return sum(group_cost(group.form) for value in self.values for group in value.groups) + len(self.outputs)
 
     @property
     def size(self) -> int:
@@ -107,9 +130,9 @@ def operands(group: Group) -> Iterator[int]:
 
 
 def pruned(graph: Graph) -> Graph:
-    """The graph without the values that no output needs."""
+    """The graph without the values that no output and no state needs."""
     needed = bytearray(len(graph.values))
-    for root in graph.outputs.values():
+    for root in graph.roots:
         needed[root] = 1
     for number in range(len(graph.values) - 1, -1, -1):
         if needed[number]:
@@ -125,5 +148,7 @@ def pruned(graph: Graph) -> Graph:
                 for form, base in value.groups
             )
             renamed[number] = len(kept)
-            kept.append(Value(groups, value.relu))
-    return Graph(kept, {name: renamed[number] for name, number in graph.outputs.items()}, graph.inputs, graph.weights)
+            kept.append(value._replace(groups=groups))
+    outputs = {name: renamed[number] for name, number in graph.outputs.items()}
+    states = tuple(Step(renamed[step.old], renamed[step.next]) for step in graph.states)
+    return replace(graph, values=kept, outputs=outputs, states=states)

@@ -60,6 +60,13 @@ DEEP_MEMORIES = {
 }
 
 
+#: With a window the place of the newest word is read in f0. That words of a window are not overwritten while it is read
+#: follows from what is in that memory (a ring of two windows, to which a vector adds one at most), which is cut here.
+WINDOW_CLAIMS = {name: claim for name, claim in CLAIMS.items() if name != "inputs"}
+WINDOW_CLAIMS["newest"] = "!(collision_newest && f0_live)"
+WINDOW_INVARIANTS = [*INVARIANTS, "!(vector_ended && both)"]
+
+
 def live(stage: int) -> str:
     return f"f{stage}_live" if stage < 3 else f"t{stage}_live"
 
@@ -103,6 +110,13 @@ def deep_claims(pipeline: int) -> list[str]:
     return [f"!(collision_{name} && {live(stage)})" for name, stage in (("src", 2), ("sum", 2), ("dst", summand))]
 
 
+def with_loops(signals: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    """The same for a core that repeats: operands are read, and registers addressed, a stage after the word came."""
+    names = {inside: inside.replace("f2_tag", "word_tag") for inside, _ in signals.values()}
+    late = {name: (names[inside], bits) for name, (inside, bits) in signals.items()}
+    return late | {name.replace("f2", "fetched"): signals[name] for name in ("f2_live", "f2_bank")}
+
+
 def wrapper(core: Core, claims: list[str], memories: dict[str, str], signals: dict[str, tuple[str, int]]) -> str:
     """Verilog that claims things about the core inside."""
     ports = [f".\\{inside} ({name})" for name, (inside, _) in signals.items()]
@@ -113,8 +127,9 @@ def wrapper(core: Core, claims: list[str], memories: dict[str, str], signals: di
         lines.append(f"wire collision_{name} = {name}_write && {name}_fetch && {name}_addr == {name}_write_addr;")
         ports += [f".\\{inside}.{port} ({name}_{port})" for port in PORTS]
     lines += ["wire [1:0] waiting = filled - taken;", "wire [1:0] used = one + both;", "wire last = !taken[0];"]
+    stages = [name.removesuffix("_bank") for name in signals if name.endswith("_bank")]
     for which, bank in (("last", "last"), ("other", "!last")):
-        places = " || ".join(f"({stage}_live && {stage}_bank == {bank})" for stage in ("f0", "f1", "f2"))
+        places = " || ".join(f"({stage}_live && {stage}_bank == {bank})" for stage in stages)
         lines.append(f"wire in_{which} = {places};")
     inputs = {"clk": 1, "rst": 1, "i__valid": 1, "o__ready": 1, "load__valid": 1}
     inputs |= {f"{name}__payload": len(getattr(core, name).payload.as_value()) for name in ("i", "load")}
@@ -125,15 +140,21 @@ def wrapper(core: Core, claims: list[str], memories: dict[str, str], signals: di
     return f"module top({header});\n{body}\nalways @* begin\n{asserts}\nend\nendmodule\n"
 
 
-def proven(folder, threads: int, claims: list[str], pipeline: int = 0) -> bool:
+def proven(folder, threads: int, claims: list[str], pipeline: int = 0, repeat: int = 0, window: bool = False) -> bool:
     """Whether the claims hold for a core of ``threads``, by induction; with a ``pipeline`` its registers are in
     memory."""
-    config = CoreConfig(Modular(2), threads=threads, depth=4, inputs=2, weights=2, fifo=16)
+    config = CoreConfig(Modular(2), threads=threads, depth=4, inputs=2, weights=2, fifo=16, repeat=repeat)
     memories, signals = MEMORIES, SIGNALS
     if pipeline:
         memories, signals = DEEP_MEMORIES, deep_signals(pipeline, threads)
         config = replace(config, width=4, threads=16, registers="memory", pipeline=pipeline)
         object.__setattr__(config, "threads", threads)  # a configuration refuses too few
+    if window:
+        memories = memories | {"newest": "inputs.ends"}
+        signals = signals | {"vector_ended": ("inputs.vector_ended", 1)}
+        config = replace(config, window=True)
+    if repeat:
+        signals = with_loops(signals)
     core = Core(config)
     seen = [inside for inside, _ in signals.values()]
     seen += [f"{inside}.{port}" for inside in memories.values() for port in PORTS]
@@ -143,7 +164,7 @@ def proven(folder, threads: int, claims: list[str], pipeline: int = 0) -> bool:
         "read_rtlil core.il; delete t:$mem*; proc; flatten; "
         f"expose {' '.join(f'w:{name}' for name in seen)}; "
         "read_verilog -sv -formal top.sv; hierarchy -check -top top; proc; flatten; chformal -lower; opt -fast; "
-        "sat -tempinduct -prove-asserts -seq 1 -maxsteps 3 top"
+        f"sat -tempinduct -prove-asserts -seq 1 -maxsteps {6 if repeat else 3} top"
     )
     done = run_tool("yosys", ["-Q", "prove.ys"], folder)
     assert done.code == 0, done.log
@@ -156,6 +177,19 @@ def proven(folder, threads: int, claims: list[str], pipeline: int = 0) -> bool:
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_no_instruction_and_no_result_reads_what_is_just_written(tmp_path, threads):
     assert proven(tmp_path, threads, [*INVARIANTS, *CLAIMS.values()])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_no_instruction_reads_where_a_window_ends_that_is_just_written(tmp_path, threads):
+    assert proven(tmp_path, threads, [*WINDOW_INVARIANTS, *WINDOW_CLAIMS.values()], window=True)
+
+
+def test_without_an_instruction_some_do(tmp_path):
+    assert not proven(tmp_path, 2, [*WINDOW_INVARIANTS, "!collision_newest"], window=True)
+
+
+def test_nor_does_it_in_a_core_that_repeats(tmp_path):
+    assert proven(tmp_path, 4, [*INVARIANTS, *CLAIMS.values()], repeat=2)
 
 
 @pytest.mark.parametrize(("pipeline", "threads"), [(6, 5), (7, 6), (8, 7), (9, 8), (7, 9)])

@@ -117,6 +117,56 @@ def test_the_largest_error_is_found_among_many_peaks(reference, monkeypatch):
         assert float(total.max()) / 2**11 <= found.errors["y"] <= 1.002 * float(total.max()) / 2**11
 
 
+@pytest.mark.parametrize(
+    "roots",
+    [
+        [-2, 64, 37, -57, 7],
+        [39, 57, -57, 40, 30],
+        [16, -35, -67, -5, 58],
+        [53, -28, -57, 56],
+        [-66, 63, -40],
+    ],
+)
+def test_peaks_between_nodes_are_not_missed(reference, monkeypatch, roots):
+    """Products of forms with these roots (in 64ths), whose errors are largest between the first nodes, where others
+    that are a little lower are nearer to a node. If too many nodes were left out, a gap were taken for halved twice or
+    the nodes were not moved far enough, then some of these errors would exceed their bound."""
+    only_nodes(monkeypatch)
+    monkeypatch.setattr(nodes_module, "_DENSITIES", ((2, 1.0),))
+    count = len(roots) + 1
+    weights = [Fraction(1), Fraction(0), *(value for root in roots for value in (Fraction(4), Fraction(-root, 16)))]
+    forms = [Linear(((2 * k, 0),), 2 * k + 1) for k in range(count)]
+    registers = [1, 2, 0, *range(3, count + 1)]
+    code = [(registers[k + 1], registers[k], 1, k) for k in range(count)]
+    program = reference.program_of(
+        code, "x", weights, forms, width=count + 1, outputs=(Output("y", registers[count], count),)
+    )
+    x = np.cos(np.linspace(0, np.pi, 20_001))
+    factor, total = np.ones_like(x), np.zeros_like(x)
+    for root in reversed(roots):
+        total += np.abs(factor)
+        factor = factor * (4 * x - root / 16)
+    worst = float(total.max()) / 2**11
+    assert worst <= bound(program, FixedPoint(32, 10), [(-1, 1)]).errors["y"] <= 1.021 * worst
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_in_floats_are_not_rounded_below_the_error(reference, monkeypatch, seed):
+    """``x·y`` times three weights, all roundings counted in fractions: with no gaps between nodes and whole numbers for
+    the derivatives nothing but the growth factor covers what the floats lose that add up the error."""
+    only_nodes(monkeypatch)
+    monkeypatch.setattr(nodes_module, "_FLOAT_LOSS", 1.0)
+    rng = random.Random(seed)
+    weights = [Fraction(rng.randrange(1 << 22, 1 << 24) | 1, 1 << 24) for _ in range(3)]
+    forms = [Input(0), Input(1), Weight(0), Weight(1), Weight(2)]
+    code = [(2, 1, 1, 0), (3, 2, 1, 1), (4, 3, 1, 2), (5, 4, 1, 3), (0, 5, 1, 4)]
+    program = reference.program_of(code, "xy", weights, forms, width=6, outputs=(Output("y", 0, 5),))
+    found = bound(program, FixedPoint(32, 24), [(-1, 1), (-1, 1)])
+    # Half a step each after x·y and after each weight, times the weights behind it.
+    exact = (weights[0] * weights[1] * weights[2] + weights[1] * weights[2] + weights[2] + 1) / (1 << 25)
+    assert exact <= Fraction(found.errors["y"]) <= exact * (1 + Fraction(1, 10**6))
+
+
 def test_the_factor_of_riesz():
     """Of degrees 3 and 1 with half gaps of 0.2 and 0.1, cos(0.6)·cos(0.1); beyond a right angle nothing is known."""
     assert Nodes._cosine(None, [3, 1], [0.2, 0.1]) == pytest.approx(0.8253356149096783 * 0.9950041652780258)

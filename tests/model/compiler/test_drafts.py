@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from skinny.model.compiler import drafts as drafts_module
 from skinny.model.compiler.drafts import drafts_of, polish
 from skinny.model.compiler.goal import Goal
 
@@ -43,3 +44,21 @@ def test_the_draft_before_the_schedule_is_searched_too(blocks):
     drafts, _ = drafts_of("y", polynomial, table, Goal("clean", 3, True, frozenset(), (0, 1, 0)), 0)
     assert drafts[0].code.cycles == 8
     assert "schedule" not in [step for step, _ in drafts[0].history]
+
+
+def test_equal_code_is_taken_through_a_pass_once(blocks, monkeypatch):
+    """Different decisions often make equal code; each draft has the result, and the work is done once."""
+    given = []
+
+    def noted(code):
+        given.append((code.output, *code.instructions()))
+        return code
+
+    for name in ("prune", "schedule", "search"):
+        monkeypatch.setattr(drafts_module, name, noted)
+        table, polynomial = blocks.polynomial_of("y = a^4*b^2 + a^2*b^4 - 3*a^2*b^2 + 1")
+        others = frozenset(["peephole", "prune", "schedule", "search"]) - {name}
+        found, _ = drafts_of("y", polynomial, table, Goal("clean", 3, True, others, (0, 1, 0)), 0)
+        taken = [draft for draft in found if name in [step for step, _ in draft.history]]
+        assert len(taken) > len(given) == len(set(given))
+        given.clear()

@@ -105,6 +105,14 @@ def test_a_board_describes_itself(ring):
     assert BoardInfo.parse(device.text()) == device
 
 
+def test_units_that_few_cores_have_are_told_only_where_they_are():
+    plain = BoardInfo(CoreConfig(Modular(8)), "x", 1)
+    assert not {"repeat", "state", "window", "argmax"} & {word.split("=")[0] for word in plain.text().split()}
+    looping = BoardInfo(CoreConfig(Modular(8), repeat=2), "x", 1)
+    assert " repeat=2" in looping.text()
+    assert BoardInfo.parse(looping.text()) == looping
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

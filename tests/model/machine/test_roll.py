@@ -80,7 +80,7 @@ def test_words_of_random_repeats_are_issued_as_they_were(seed):
                 }
                 words.append(FLIPFLOPS.encode(op, flag=1, **values))
     flat = np.array(words, dtype=np.uint64)
-    rolled = roll(flat, FLIPFLOPS)  # proves itself
+    rolled = roll(flat, FLIPFLOPS, FLIPFLOPS.weights)  # proves itself
     assert len(rolled.words) < len(flat)
 
 

@@ -9,7 +9,7 @@ from skinny.model.errors import InputError
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import run, trace
-from skinny.model.run.stream import begin_streams, run_stream
+from skinny.model.run.stream import begin_streams, run_stream, runs_of
 
 #: s <- 3/4 s + x, sent with the value before; the restart between the outputs clears R0 and spares R2.
 SMOOTHER = """\
@@ -116,11 +116,10 @@ def test_streams_do_not_know_of_each_other():
 
 def test_what_is_no_stream_is_refused_by_name():
     program, ring = loads(SMOOTHER), Modular(16)
-    for single in (run, trace):
-        with pytest.raises(InputError, match=r"a single run needs .* but this one has the state s"):
-            single(program, ring, ring.encode_all([1]).reshape(1, 1))
-        with pytest.raises(InputError, match="but this one has a window of 4 words"):
-            single(loads(WINDOW), ring, ring.encode_all([1, 1, 1, 1]).reshape(1, 4))
+    with pytest.raises(InputError, match=r"a single run needs .* but this one has the state s"):
+        run(program, ring, ring.encode_all([1]).reshape(1, 1))
+    with pytest.raises(InputError, match="but this one has a window of 4 words"):
+        run(loads(WINDOW), ring, ring.encode_all([1, 1, 1, 1]).reshape(1, 4))
     plain = loads(WINDOW.replace("window 4 hop 2\n", "").replace("[t-1]", "1"))
     with pytest.raises(InputError, match="but this one keeps nothing"):
         run_stream(plain, ring, samples_of(ring, 1, 1, 4))
@@ -140,3 +139,40 @@ def test_a_restart_spares_the_state_that_was_written_before_it():
         assert Fraction(old) == s
         s = Fraction(3, 4) * (s + Fraction(x)) + Fraction(x)
         assert Fraction(y) == s
+
+
+@pytest.mark.parametrize("text", [SMOOTHER, WINDOW])
+def test_the_traces_of_all_samples_are_the_stream(text):
+    """Each begins where the one before ended, and sends what the stream sends; the restart spares the state."""
+    program, ring = loads(text), FixedPoint(16, 6)
+    samples = samples_of(ring, 1, 7, len(program.samples))
+    inputs, starts = runs_of(program, ring, samples[0], begin_streams(program, ring, 1))
+    registers = trace(program, ring, inputs, starts)
+    sent = np.stack([registers[output.at, :, output.register] for output in program.outputs], axis=1)
+    assert sent.tolist() == run_stream(program, ring, samples).outputs[0].tolist()
+    kept = [register for _, register in program.state]
+    assert registers[-1, :-1, kept].tolist() == registers[0, 1:, kept].tolist()
+    assert registers[0, 0].tolist() == [ring.encode(value) for value in program.start]
+
+
+def test_a_window_that_never_fills_has_no_runs():
+    program, ring = loads(WINDOW), Modular(16)
+    inputs, starts = runs_of(program, ring, samples_of(ring, 1, 1, 2)[0], begin_streams(program, ring, 1))
+    assert (inputs.shape, starts.shape) == ((0, 4), (0, 3))
+
+
+def test_a_watched_stream_marks_the_samples_in_which_a_value_wraps():
+    """s <- 3/4 s + x in 8 bits with 2 behind the point, so that s is below 32 or wraps."""
+    ring = FixedPoint(8, 2)
+    program = loads(SMOOTHER.replace("5/2", "0"))
+    samples = np.full((2, 4, 1), 20 << 2, dtype=np.int64)
+    samples[1] = 0
+    found = run_stream(program, ring, samples, watched=True)
+    s, wraps = Fraction(0), []
+    for _ in range(4):
+        s = Fraction(3, 4) * s + 20
+        wraps.append(s >= 32)
+        s = (s + 32) % 64 - 32
+    assert wraps == [False, True, False, False]
+    assert found.wrapped.tolist() == [wraps, [False] * 4]
+    assert run_stream(program, ring, samples).wrapped is None

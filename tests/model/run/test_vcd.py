@@ -110,5 +110,15 @@ def test_a_path_is_complete_or_not_there(tmp_path):
 def test_a_trace_of_another_shape_is_refused():
     program = Program(2, (), (), (), Columns.empty(), (Output("y", 0, 0),))
     with pytest.raises(InputError) as caught:
-        write_vcd(io.StringIO(), program, Modular(8), np.zeros((1, 1, 2), int))
-    assert str(caught.value) == "the trace must have the shape (1, 2), not (1, 1, 2)"
+        write_vcd(io.StringIO(), program, Modular(8), np.zeros((1, 2, 2), int))
+    assert str(caught.value) == "the trace must have the shape (1, 2), not (1, 2, 2)"
+
+
+def test_samples_of_a_stream_follow_each_other():
+    program = Program(2, ("x",), (), (Input(0),), Columns.of([0], [1], [1], [0]), (Output("y", 0, 1),))
+    steps = np.array([[[0, 1], [5, 1]], [[5, 1], [9, 1]], [[9, 1], [9, 1]]])
+    kinds, times = read_vcd(written(program, Modular(8), steps))
+    assert kinds["sample"] == ("wire", 2)
+    assert [(times[t]["sample"], times[t]["pc"], times[t]["R0"]) for t in range(6)] == [
+        *((0, 0, 0), (0, 1, 5), (1, 0, 5), (1, 1, 9), (2, 0, 9), (2, 1, 9))
+    ]

@@ -9,7 +9,7 @@ from collections import deque
 
 APPLY_X, APPLY_W, APPLY_S, ATTEND, BIAS, EMIT, CHECK = range(1, 8)
 PROGRAM, WEIGHTS, START, SETTINGS = range(4)
-LAST_WORD, LAST_INPUT, BATCHES = range(3)
+LAST_WORD, LAST_INPUT, BATCHES, STATE, WINDOW = range(5)
 NO_WORD = (0, 0, 0, 0)
 NO_RETIREMENT = (0, 0, 0, 0, 0, 0, 0)
 
@@ -44,26 +44,33 @@ class Model:
     ``out`` are the output pins of the present cycle; :meth:`step` takes the input pins of the same cycle.
     """
 
-    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units="", pipeline=0):
+    def __init__(self, ring, width, threads, depth, inputs, weights, attention, check, units="", pipeline=0, repeat=0):
         self.bits, self.elements, self.add, self.subtract, self.multiply = arithmetic(*ring)
         self.width, self.threads, self.depth, self.inputs = width, threads, depth, inputs
         self.attention, self.check = attention, check
-        self.assign, self.sums, self.relu, self.argmax = (
-            name in units for name in ("assign", "sums", "relu", "argmax")
+        self.assign, self.sums, self.relu, self.argmax, self.state, self.window = (
+            name in units.split() for name in ("assign", "sums", "relu", "argmax", "state", "window")
         )
         self.memory = pipeline > 0
-        self.delay = pipeline or threads + 4
+        self.repeat = repeat
+        self.delay = (pipeline or threads + 4) + (repeat > 0)
         if self.memory:
             self.assign, self.sums = True, attention
         self.accumulator = 1 if self.memory else width
         self.one = {"fixed": 1 << ring[-1], "boolean": (1 << ring[-1]) - 1}.get(ring[0], 1)
         register = bits(width + 1) if self.sums and not self.memory else bits(width)
         self.fields = (3, 1, 1, int(self.relu), register, bits(width), bits(inputs), bits(weights))
-        self.memories = ([None] * depth, [None] * weights, [None] * width * (not self.memory), [None] * 3)
+        self.payload_at = sum(self.fields[:4])  # the lowest bit of what a repeat holds
+        if repeat:
+            self.fields += (max(0, 18 - sum(self.fields[4:])),)
+        settings = 5 if self.window else 4 if self.state else 3
+        self.memories = ([None] * depth, [None] * weights, [None] * width * (not self.memory), [None] * settings)
         self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
         self.data_bits = (sum(self.fields), self.bits, self.bits)
-        self.settings_bits = (bits(depth), bits(inputs), 3)
-        self.code = [None] * depth
+        self.settings_bits = (bits(depth), bits(inputs), 3, width, bits(inputs) + 1)[:settings]
+        if not self.state:
+            self.settings_bits = (*self.settings_bits[:3], *(0, bits(inputs) + 1)[: settings - 3])
+        self.trace = None  # the words that a run issues: (address, decoded word)
         self.cycle = 0
         self.reset()
 
@@ -81,20 +88,38 @@ class Model:
         self.emitted = self.taken = self.barrier = 0  # results: sent, taken, and those that a load found waiting
         self.barrier_end = -3  # when the last of these was taken
         self.fault = 0
+        self.anew = True  # streams begin anew with the next batch
+        self.registers, self.taints = [None] * self.threads, [0] * self.threads  # what streams keep
+        self.started = None  # the cycle in which the last batch issued
+        self.words = [[] for _ in range(self.threads)]  # those that came in for each thread
+        self.ended_at = -3  # when the last word of a batch was accepted
+        self.passing = 0  # from this cycle on no thread passes by
+        self.renewed = False  # windows are to be emptied
         self.out = (1, *NO_WORD, 1, 0, 0, *NO_RETIREMENT)
 
-    def decode(self, word):
-        """The fields of a program word, and whether it is malformed."""
+    def decode(self, word, offsets=(0, 0, 0, 0), within=False):
+        """The fields of a program word that is moved by ``offsets``, and whether it is malformed; ``within``: a loop is
+        open."""
         fields = []
         for size in self.fields:
             fields.append(word & (1 << size) - 1)
             word >>= size
-        op, neg, flag, relu, dst, src, u, k = fields
+        op, neg, flag, relu, dst, src, u, k = fields[:8]
+        if not (self.memory and dst == 1):
+            dst = dst + offsets[0] & (1 << self.fields[4]) - 1
+        src = src + offsets[1] & (1 << self.fields[5]) - 1
+        u = u + offsets[2] & (1 << self.fields[6]) - 1
+        k = k + offsets[3] & (1 << self.fields[7]) - 1
+        if within and op == EMIT:
+            neg = 0
+            if self.argmax and src & 3 == 3:
+                src -= 2
         apply = op in (APPLY_X, APPLY_W, APPLY_S)
         sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.accumulator
         assigns = self.assign and apply and flag
+        loops = (0, neg ^ flag, neg | flag)[self.repeat]
         malformed = (
-            op == 0
+            (op == 0 and not loops)
             or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
             or (op == CHECK and not self.check)
             or (dst >= self.width and (apply or op == EMIT) and not sums)
@@ -120,26 +145,72 @@ class Model:
         size = self.settings_bits[address] if space == SETTINGS else self.data_bits[space]
         data &= (1 << size) - 1
         self.memories[space][address] = data
-        if space == PROGRAM:
-            self.code[address] = self.decode(data)
+        self.trace = None
+        if space != WEIGHTS:
+            self.anew = True
+            self.renewed = self.window
 
-    def run(self, vector):
-        """The effect of each word of the program for ``vector``: op, dst, value, fault as they retire; then whether it
-        sends a word, with ``neg``, and the fault of the run so far."""
-        _, weights, start, settings = self.memories
+    def coming(self, now):
+        """Whether a batch comes in, up to the cycle after its last word."""
+        return bool(self.vector or self.vectors) or self.ended_at == now - 1
+
+    def issued(self):
+        """The words that a run issues, as (address, decoded word)."""
+        if self.trace is None:
+            self.trace = self.walk(self.memories[PROGRAM], self.memories[SETTINGS][LAST_WORD])
+        return self.trace
+
+    def walk(self, program, last):
+        """The words that a run of ``program`` issues, whose last word has the address ``last``."""
+        loops = [None, None]  # the open loops: first word of the body, end, rounds
+        steps, offsets = [(0, 0, 0, 0), (0, 0, 0, 0)], (0, 0, 0, 0)
+        trace, pc = [], 0
+        while True:
+            word = program[pc]
+            trace.append((pc, self.decode(word, offsets, any(loops))))
+            op, neg, flag, _, dst, src, u, k, malformed = self.decode(word)
+            following = None
+            for level in (0, 1):
+                if loops[level] and loops[level][1] == pc % 64:
+                    following, end, rounds = loops[level]
+                    offsets = tuple(map(sum, zip(offsets, steps[level], strict=True)))
+                    state = (rounds << 1 | (rounds >> 10 ^ rounds >> 8) & 1) % 2048
+                    loops[level] = (following, end, state) if rounds >> 1 else None
+                    break
+            if following is None:
+                if pc == last:
+                    return trace
+                following = pc + 1
+                if self.repeat and op == 0 and not malformed and neg:
+                    steps[flag] = (dst, src, u, k) if self.repeat == 2 else (0, 0, u, k)
+                elif self.repeat and op == 0 and not malformed:
+                    payload = word >> self.payload_at
+                    level = payload >> 17 & 1 if self.repeat == 2 else 0
+                    loops[level] = (following, payload % 64, payload >> 6 & 2047)
+            pc = following
+
+    def run(self, vector, thread):
+        """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they
+        retire; then whether it sends a word, with ``neg``, and the fault of the run so far."""
+        _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
-        registers, total, met = list(start), 0, 0
+        kept = [n for n in range(self.width) if self.state and self.memories[SETTINGS][STATE] >> n & 1]
+        registers, total, met = list(start), 0, self.taints[thread]
+        for n in kept:
+            registers[n] = self.registers[thread][n]
         if self.memory:
             registers, total = [None] * self.width, None
             registers[1] = self.one
         compared = []
-        for op, neg, flag, relu, dst, src, u, k, malformed in self.code[: settings[LAST_WORD] + 1]:
+        for pc, (op, neg, flag, relu, dst, src, u, k, malformed) in self.issued():
             value = fault = 0
             if malformed:
                 fault = met = 1
+            elif op == 0:
+                pass
             elif op <= APPLY_S:
                 if op == APPLY_X:
-                    scalar = vector[u]
+                    scalar = vector[self.index(u)]
                 elif op == APPLY_W:
                     scalar = weights[k]
                 else:
@@ -155,12 +226,12 @@ class Model:
                 else:
                     value = registers[dst] = (subtract if neg else add)(registers[dst], product)
             elif op <= BIAS:
-                term = multiply(weights[k], vector[u]) if op == ATTEND else weights[k]
+                term = multiply(weights[k], vector[self.index(u)]) if op == ATTEND else weights[k]
                 value = total = (subtract if neg else add)(0 if flag else total, term)
             elif op == EMIT:
                 value = 0 if self.argmax and src & 3 == 2 else registers[dst]
                 if flag:
-                    registers = list(start)
+                    registers = [registers[n] if n in kept else word for n, word in enumerate(start)]
             elif self.memory:
                 value = registers[dst]
                 if value != (self.one if flag else 0):
@@ -172,27 +243,52 @@ class Model:
                 compared.append((value ^ 1 << self.bits - 1) - (1 << self.bits - 1))
                 sent = compared.index(max(compared)) if src & 3 == 3 else None
             attends = self.attention and not self.memory and op in (ATTEND, BIAS)
-            yield op, self.width if attends else dst, value, fault, sent, neg, met
+            yield pc, op, self.width if attends else dst, value, fault, sent, neg, met
+        if self.state:
+            self.registers[thread], self.taints[thread] = registers, met
+
+    def index(self, u):
+        """The input that the field ``u`` stands for."""
+        return self.inputs - 1 - u if self.window else u
+
+    def windows(self, vectors):
+        """What the threads of a batch of ``vectors`` read, those that run it."""
+        if not self.window:
+            return vectors
+        for words, vector in zip(self.words, vectors, strict=False):
+            words += vector
+        return [w[::-1] for w in self.words[: len(vectors)] if len(w) >= self.memories[SETTINGS][WINDOW]]
 
     def start(self, now):
         """Issue the first instruction of a batch in cycle ``now``."""
         vectors = self.waiting.popleft()[1]
+        if self.anew:
+            self.registers, self.taints = [list(self.memories[START])] * self.threads, [0] * self.threads
+            self.anew = False
+        self.started = now
         threads = self.threads
-        cycles = (self.memories[SETTINGS][LAST_WORD] + 1) * threads
+        cycles = len(self.issued()) * threads
         for thread, vector in enumerate(vectors):
             at = now + thread + self.delay
-            for pc, (op, dst, value, fault, sent, neg, met) in enumerate(self.run(vector)):
+            for pc, op, dst, value, fault, sent, neg, met in self.run(vector, thread):
                 word = None if sent is None else (1, sent, int(neg and thread == len(vectors) - 1), met)
                 self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads
         self.ends.append(None)
         self.issue = now + cycles
         self.idle = now + cycles + self.delay
-        self.free.append(now + cycles + 2)
+        self.free.append(now + cycles + 2 + (self.repeat > 0))
 
     def may_start(self, now):
         """Whether a batch starts in cycle ``now``, if nothing was offered at ``load`` in the cycle before."""
-        if self.waiting[0][0] > now - 2 or self.issue > now or self.taken < self.barrier or self.barrier_end > now - 3:
+        if (
+            self.waiting[0][0] > now - 2 - self.window
+            or self.issue > now
+            or self.taken < self.barrier
+            or self.barrier_end > now - 3
+        ):
+            return False
+        if self.state and not self.anew and (now - self.started) % self.threads:
             return False
         before = len(self.ends) - self.memories[SETTINGS][BATCHES]
         return before < 0 or (self.ends[before] is not None and self.ends[before] <= now - 3)
@@ -223,15 +319,21 @@ class Model:
                 self.emitted += 1
                 results.append((cycle + 3 + self.argmax, word))
 
+        free, renewed = self.free, self.renewed
+        quiet = not self.coming(cycle) and len(free) == 2 and free[1] <= cycle
         if i_valid and out[0]:
             self.vector.append(i_data)
             if len(self.vector) == self.memories[SETTINGS][LAST_INPUT] + 1:
                 self.vectors.append(self.vector)
                 self.vector = []
                 if i_last or len(self.vectors) == self.threads:
-                    self.waiting.append((cycle, self.vectors))
+                    if self.window:
+                        self.passing = now + max(1, self.threads - len(self.vectors))
+                        self.ended_at = cycle
+                    if vectors := self.windows(self.vectors):
+                        self.waiting.append((cycle, vectors))
+                        self.free.popleft()
                     self.vectors = []
-                    self.free.popleft()
 
         if load_valid and out[5]:
             self.write(load_space, load_address, load_data)
@@ -240,6 +342,10 @@ class Model:
                 self.barrier_end = cycle if self.taken == self.emitted else -3
             else:
                 self.fault = 0
+
+        if renewed and quiet:
+            self.words = [[] for _ in range(self.threads)]
+            self.renewed = bool(load_valid and out[5] and load_space != WEIGHTS)
 
         if self.waiting and not load_valid and self.may_start(now):
             self.start(now)
@@ -251,10 +357,10 @@ class Model:
         word = NO_WORD
         if results and results[0][0] <= now:
             word = results[0][1]
-        free = self.free
+        emptied = not self.renewed or self.coming(now)
         retirement = self.retirements.get(now)
         self.out = (
-            int(bool(free) and free[0] <= now),
+            int(bool(free) and free[0] <= now and self.passing <= now and emptied),
             *word,
             1 - busy,
             busy,

@@ -6,6 +6,7 @@ of input pins, and played to the simulated core.
 
 import importlib.util
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 
@@ -44,13 +45,28 @@ CORES = [
     (("modular", 5), 3, 5, 24, 2, 3, 8, True, True, False, "", 6),
     (("prime", 251), 4, 8, 20, 3, 4, 8, True, True, False, "", 9),
     (("boolean", 7), 6, 7, 24, 2, 5, 16, False, True, True, "", 8),
+    (("fixed", 9, 4), 3, 4, 40, 5, 6, 32, True, True, True, "", 0, 1),
+    (("modular", 6), 5, 5, 48, 4, 7, 32, True, True, False, "assign sums relu argmax", 0, 2),
+    (("fixed", 9, 4), 6, 6, 64, 5, 6, 32, True, True, True, "relu argmax", 7, 2),
+    (("prime", 251), 5, 5, 90, 3, 4, 32, True, True, False, "", 6, 2),
+    (("fixed", 9, 4), 3, 4, 24, 5, 6, 8, True, True, True, "state"),
+    (("modular", 6), 4, 1, 24, 5, 6, 8, True, True, False, "assign state"),
+    (("boolean", 4), 4, 3, 24, 4, 6, 8, True, True, True, "window"),
+    (("fixed", 9, 4), 5, 6, 32, 8, 6, 16, True, True, True, "window", 7),
+    (("modular", 6), 4, 5, 48, 8, 6, 32, True, True, True, "assign sums relu state window", 0, 2),
 ]
+#: The states of 2, 3, … rounds of a loop.
+STATES = [1]
+while (state := (STATES[-1] << 1 | (STATES[-1] >> 10 ^ STATES[-1] >> 8) & 1) % 2048) != 1:
+    STATES.append(state)
+STATES[1:] = STATES[:0:-1]
 
 
 def name_of(core):
     ring, width, threads = core[:3]
     memory = [f"p{pipeline_of(core)}"] if pipeline_of(core) else []
-    return "-".join([*map(str, ring), f"w{width}", f"t{threads}", *units_of(core).split(), *memory])
+    loops = [f"r{repeat_of(core)}"] if repeat_of(core) else []
+    return "-".join([*map(str, ring), f"w{width}", f"t{threads}", *units_of(core).split(), *memory, *loops])
 
 
 def units_of(core):
@@ -61,10 +77,14 @@ def pipeline_of(core):
     return core[11] if len(core) > 11 else 0
 
 
+def repeat_of(core):
+    return core[12] if len(core) > 12 else 0
+
+
 def config_of(core):
     (kind, *parameters), width, threads, depth, inputs, weights, fifo, attention, check, guard, *_ = core
     sizes = {"width": width, "threads": threads, "depth": depth, "inputs": inputs, "weights": weights, "fifo": fifo}
-    units = {"attention": attention, "check": check, "guard": guard}
+    units = {"attention": attention, "check": check, "guard": guard, "repeat": repeat_of(core)}
     units |= {name: MOST_COMPARED if name == "argmax" else True for name in units_of(core).split()}
     if pipeline_of(core):
         units |= {"registers": "memory", "pipeline": pipeline_of(core)}
@@ -81,11 +101,16 @@ class Traffic:
         ring, width, threads, depth, inputs, weights, self.fifo, attention, check, *_ = core
         self.rng = rng = Random(seed)
         self.model = page.Model(
-            ring, width, threads, depth, inputs, weights, attention, check, units_of(core), pipeline_of(core)
+            *(ring, width, threads, depth, inputs, weights, attention, check),
+            *(units_of(core), pipeline_of(core), repeat_of(core)),
         )
         self.address_bits = max(self.model.address_bits)
         self.load_bits = max(*self.model.data_bits, *self.model.settings_bits)
-        self.lengths = rng.sample(range(1, inputs + 1), rng.choice((1, 1, 1, min(inputs, 2), min(inputs, 3))))
+        # In a core with a window, the words of that, and of a vector; otherwise of a vector alone.
+        self.size = rng.choice([1 << n for n in range((inputs - 1).bit_length() + 1)]) if self.model.window else inputs
+        few = rng.choice((1, 1, 1, 2, 3))
+        self.lengths = rng.sample(range(1, self.size + 1), min(self.size, few))
+        self.readable = min(inputs, self.size) if self.model.window else min(self.lengths)
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
         self.registers = [register for register in range(width) if not (self.model.memory and register == 1)]
         if self.model.memory:
@@ -105,7 +130,7 @@ class Traffic:
     def encode(self, op, neg=None, flag=None, dst=None, src=None, u=None, k=None, relu=None):
         """A program word; fields that are not given are noise."""
         word = at = 0
-        for size, value in zip(self.model.fields, (op, neg, flag, relu, dst, src, u, k), strict=True):
+        for size, value in zip_longest(self.model.fields, (op, neg, flag, relu, dst, src, u, k)):
             word |= (self.rng.getrandbits(size) if value is None else value) << at
             at += size
         return word
@@ -119,7 +144,7 @@ class Traffic:
         elif model.memory:
             fields = {"dst": 1 if op == 4 else dst} | fields
         if op in (1, 4):
-            fields["u"] = rng.randrange(min(self.lengths))
+            fields["u"] = model.index(rng.randrange(self.readable))
         if op in (2, 4, 5):
             fields["k"] = rng.randrange(len(model.memories[page.WEIGHTS]))
         return self.encode(op, **fields)
@@ -203,14 +228,76 @@ class Traffic:
             tail = rng.randint(0, room) if rng.random() < 0.3 else 0
             words = emits + [self.other() for _ in range(room - tail)]
             rng.shuffle(words)
-        words = [*first, *words]
-        self.words = [*words, self.emit(int(self.marked), last=True), *(self.other() for _ in range(tail))]
-        self.first, self.end, self.outputs = len(first), len(words), outputs
+        words += [self.emit(int(self.marked), last=True)]
+        rest = [self.other() for _ in range(tail)]
+        if model.repeat and rng.random() < 0.3:  # a loop that the run leaves open, unless its end is met
+            rest += self.loop(rng.randrange(model.repeat), rng.randrange(3), [], rng.random() < 0.5)
+        for _ in range(8 if model.repeat else 0):
+            looped = self.looped(words, len(first))
+            if self.may_run([*first, *looped, *rest]):
+                words = looped
+                break
+        self.words = [*first, *words, *rest]
+        self.first, self.end, self.outputs = len(first), len(first) + len(words) - 1, outputs
+        if model.repeat:
+            self.outputs = sum(word[0] == page.EMIT for _, word in model.walk(self.words, len(self.words) - 1))
         return [
             *((page.PROGRAM, address, word) for address, word in enumerate(self.words)),
             (page.SETTINGS, page.LAST_WORD, len(self.words) - 1),
             (page.SETTINGS, page.BATCHES, self.batches()),
         ]
+
+    # Loops
+
+    def loop(self, level, begin, body, stepped):
+        """A loop over ``body`` whose first word, a step if ``stepped``, has the address ``begin``."""
+        rng = self.rng
+        few = (0, 0, 1, -1, 2)
+        moves = [rng.choice(few) % (1 << size) for size in self.model.fields[4:8]]
+        if self.model.repeat == 1:
+            moves[:2] = None, None
+        head = [self.encode(0, 1, level, *moves)] if stepped else []
+        end = (begin + len(head) + len(body)) % 64
+        rounds = rng.choice((0, *STATES[:4]))
+        marks = self.encode(0, 0, 1) & (1 << self.model.payload_at) - 1
+        above = rng.getrandbits(3) & 7 >> (self.model.repeat == 2) if self.model.repeat == 1 else level
+        payload = end | rounds << 6 | above << 17
+        word = marks | payload << self.model.payload_at
+        return [*head, word & (1 << sum(self.model.fields)) - 1, *body]
+
+    def looped(self, words, base):
+        """``words``, whose first has the address ``base``, with loops; the last word may end one."""
+        rng = self.rng
+        cuts = sorted(rng.choices(range(len(words) + 1), k=4))
+        before, head, body, tail, after = (
+            words[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(words)], strict=True)
+        )
+        at = base + len(before)
+        outer = self.model.repeat == 2 and rng.random() < 0.7 and bool(head or body or tail)
+        stepped = rng.random() < 0.8
+        inside = at + (1 + stepped) * outer
+        if body:
+            body = self.loop(0, inside + len(head), body, rng.random() < 0.8)
+        middle = [*head, *body, *tail]
+        if outer:
+            middle = self.loop(1, at, middle, stepped)
+        if after and rng.random() < 0.5:
+            after = self.loop(0, at + len(middle), after, rng.random() < 0.8)
+        return [*before, *middle, *after]
+
+    def may_run(self, words):
+        """Whether a run of ``words`` is short, has room for its results, and reads what is known."""
+        model = self.model
+        if len(words) > model.depth:
+            return False
+        issued = [word for _, word in model.walk(words, len(words) - 1)]
+        emits = [word for word in issued if word[0] == page.EMIT]
+        return (
+            len(issued) * model.threads <= CYCLES // 2
+            and len(emits) * model.threads <= self.fifo
+            and [word[1] for word in emits] == [0] * (len(emits) - 1) + [int(self.marked)]
+            and all(model.index(word[6]) < self.readable for word in issued if word[0] in (1, 4) and not word[-1])
+        )
 
     def batches(self):
         """Batches whose results fit the FIFO, or fewer."""
@@ -226,6 +313,10 @@ class Traffic:
         script += [(page.WEIGHTS, n, self.element()) for n in range(len(model.memories[page.WEIGHTS]))]
         script += [(page.START, n, self.element()) for n in range(len(model.memories[page.START]))]
         script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
+        if model.state:
+            script.append((page.SETTINGS, page.STATE, rng.getrandbits(model.width)))
+        if model.window:
+            script.append((page.SETTINGS, page.WINDOW, self.size))
         rng.shuffle(script)
         if rng.random() < 0.5:
             script.sort(key=lambda item: item[:2] == (page.SETTINGS, page.LAST_INPUT))
@@ -243,10 +334,13 @@ class Traffic:
             script = [(page.START, rng.randrange(model.width), self.element())]
         elif kind == 2:
             at = rng.randrange(self.first, len(self.words))
-            if self.words[at] & 7 != page.EMIT:
-                self.words[at] = self.other()
+            words = self.words.copy()
+            if words[at] & 7 != page.EMIT:
+                words[at] = self.other()
             elif at != self.end:
-                self.words[at] = self.emit(0)
+                words[at] = self.emit(0)
+            if not model.repeat or (self.words[at] & 7 and self.may_run(words)):
+                self.words = words
             script = [(page.PROGRAM, at, self.words[at])]
         elif kind == 3:
             script = [(page.SETTINGS, page.BATCHES, self.batches())]
@@ -255,7 +349,7 @@ class Traffic:
         else:
             script = self.program()
             mode = "steady" if model.waiting else rng.choice(("steady", "alone"))
-            if not model.vector and rng.random() < 0.7:
+            if not model.vector and not (model.window and model.vectors) and rng.random() < 0.7:
                 mode = "alone" if mode == "alone" else "steady alone"
                 script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
             rng.shuffle(script)
@@ -288,7 +382,8 @@ class Traffic:
 
             reset = int(not cycle or random() < resets)
             i_valid, i_data, i_last = 0, noise(model.bits), noise(1)
-            if random() < offers and settings[page.LAST_INPUT] is not None and "alone" not in self.mode:
+            known = settings[page.LAST_INPUT] is not None and not (model.window and settings[page.WINDOW] is None)
+            if random() < offers and known and "alone" not in self.mode:
                 i_valid, i_data = 1, self.element()
                 if len(model.vector) == settings[page.LAST_INPUT]:
                     i_last = int(random() < early)

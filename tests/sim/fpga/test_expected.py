@@ -3,12 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
+from skinny.model.parallel.image import ImageOptions
+from skinny.model.program.forms import Input
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, FixedPoint, Modular, PrimeField
 from skinny.sim.fpga.devices import DEVICES
-from skinny.sim.fpga.expected import expected_cells
+from skinny.sim.fpga.expected import expected_cells, image_for
 
 PROGRAM = "skinny 1\nwidth 3\ninputs a\nR2 += a*R1\nR0 += a*R2\nemit y = R0\nend\n"
 
@@ -94,3 +98,27 @@ def test_a_rom_may_have_constant_bits():
     config = CoreConfig(FixedPoint(16, 8))
     rom = assemble(loads(text), config)
     assert expected_cells(config, DEVICES["up5k"], rom=rom).block_ram == range(1 + 1 + 2 + 2, 12)
+
+
+def long_program(length):
+    """R0 takes a thousand inputs, again and again; none of UP5K's thirty block RAMs would be left for 8,192 words."""
+    code = Columns.of([0] * length, [1] * length, [1] * length, [n % 64 for n in range(length)])
+    inputs = tuple(f"x{u}" for u in range(64))
+    return Program(3, inputs, (), tuple(Input(u) for u in range(64)), code, (Output("y", 0, length, False),))
+
+
+def test_a_program_that_fits_a_device_only_rolled_is_rolled():
+    up5k, program = DEVICES["up5k"], long_program(6400)
+    assert not image_for(up5k, long_program(640), Modular(8), ImageOptions()).rolled
+    image = image_for(up5k, program, Modular(8), ImageOptions())
+    assert image.rolled
+    assert image.steps > 6400
+    assert len(image) <= 16
+    assert not image_for(DEVICES["ecp5-85k"], program, Modular(8), ImageOptions()).rolled
+    assert not image_for(up5k, program, Modular(8), ImageOptions(roll=False)).rolled
+    assert image_for(up5k, program, Modular(8), ImageOptions(roll=True)).rolled
+
+
+def test_a_program_that_does_not_fit_rolled_either_is_refused():
+    with pytest.raises(InputError, match="block RAMs"):
+        image_for(DEVICES["up5k"], long_program(64), Modular(8), ImageOptions(inputs=1 << 14))

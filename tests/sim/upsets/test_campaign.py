@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,8 @@ from skinny.model.errors import CheckError
 from skinny.model.formula.parse import parse_formula
 from skinny.model.machine.assemble import fit_image
 from skinny.model.machine.cycles import retire_delay, timetable
+from skinny.model.program.forms import Linear
+from skinny.model.program.program import Columns, Output, Program
 from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint, Modular
 from skinny.model.run import golden
@@ -173,6 +176,28 @@ def test_a_core_that_fails_by_itself_is_an_error():
     assert outcomes(Upsets(of.image), stimulus, [(0, 0, 0, 10)])
 
 
+def looped_image(registers, **more):
+    """A self-checked program of four forms, whose terms are a loop, in a loop over the forms, there and back."""
+    weights = tuple(Fraction(n, 16) for n in range(1, 34))
+    forms = tuple(Linear(tuple((8 * n + u, u) for u in range(8)), 32) for n in range(4))
+    code = Columns.of([0] * 4, [1] * 4, [1] * 4, range(4))
+    inputs = tuple(f"x{u}" for u in range(8))
+    looped = Program(3, inputs, weights, forms, code, (Output("y", 0, 4, False),))
+    return fit_image(looped, RING, self_check=True, roll=True, registers=registers, **more)
+
+
+def test_an_offset_that_is_upset_is_found():
+    # Another input is taken from the first word to the last, so that the way back undoes what the way there did.
+    seen = {}
+    for guard in (False, True):
+        of = Upsets(looped_image("flipflops", guard=guard))
+        stimulus = stimulus_for(of.image)
+        lowest = sum(of.image.config.fields[name] for name in ("dst", "src"))
+        flip = (find(of, "instructions", "offset"), 0, lowest, when(of.image, stimulus, 2, 0))
+        seen[guard] = outcomes(of, stimulus, [flip])
+    assert seen == {False: ["wrong"], True: ["detected"]}
+
+
 # Campaigns
 
 
@@ -286,3 +311,12 @@ def test_every_bit_is_drawn_before_any_is_drawn_again():
     every = {(0, 0, bit) for bit in range(3)} | {(2, word, bit) for word in range(2) for bit in range(7)}
     assert set(drawn) == every
     assert sorted(drawn.values()) == [2] * 11 + [3] * 6
+
+
+@pytest.mark.parametrize("registers", ["flipflops", "memory"])
+def test_loops_are_guarded(registers):
+    image = looped_image(registers)
+    assert image.rolled
+    done = campaign(image, 4000, 1)
+    assert not done.wrong.any()
+    assert done.word.max() < len(image)

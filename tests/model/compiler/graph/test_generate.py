@@ -4,7 +4,7 @@ import random
 
 import pytest
 from skinny.model.compiler.graph.build import Style
-from skinny.model.compiler.graph.generate import gather, joined, scatter
+from skinny.model.compiler.graph.generate import gather, joined, packed, scatter
 from skinny.model.compiler.graph.registers import Registers, TooNarrowError
 
 TEXTS = [
@@ -49,7 +49,7 @@ def test_scatter_needs_one_hidden_value_at_a_time(graph_of):
     widths = {}
     for order in (gather, scatter):
         listing = order(graph, Registers(graph, 16, assign=True, tidy=False, most=10_000))
-        widths[order.__name__] = listing.width
+        widths[order.__name__] = packed(listing).width
     assert widths["scatter"] == 4
     assert widths["gather"] > 8
 

@@ -2,7 +2,7 @@
 
 import pytest
 from skinny.model.compiler.graph.build import Style
-from skinny.model.compiler.graph.generate import gather
+from skinny.model.compiler.graph.generate import gather, packed
 from skinny.model.compiler.graph.registers import Registers, TooLongError, TooNarrowError
 
 
@@ -14,14 +14,14 @@ def test_a_value_takes_over_the_register_of_one_that_dies(graph_of):
     graph = graph_of("a*b*c", Style(sums=True))
     registers = registers_of(graph, 3)
     gather(graph, registers)
-    assert [(i.dst, i.src, i.mode) for i in registers.code] == [(0, 1, "assign"), (0, 0, "assign"), (0, 0, "assign")]
+    assert [(i.dst, i.src, i.mode) for i in registers.code] == [(2, 1, "assign"), (2, 2, "assign"), (2, 2, "assign")]
 
 
 def test_a_value_that_is_needed_again_is_not_overwritten(graph_of):
     graph = graph_of("let p = a*b; y = p*c; z = p*d", Style(sums=True))
     listing = gather(graph, registers_of(graph, 4))
-    assert listing.width == 3
-    assert [i.dst for i in listing.code] == [0, 0, 2, 0]
+    assert packed(listing).width == 3
+    assert [i.dst for i in listing.code] == [2, 2, 3, 2]
 
 
 def test_registers_are_cleared_by_running_groups_backwards(graph_of, evaluate_listing):

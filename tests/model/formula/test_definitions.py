@@ -21,8 +21,8 @@ def test_states_and_their_next_values():
 def test_the_window_lists_its_words_from_the_newest():
     found = parse_definitions("y = a + 2*b - b[t-2]*a[t-1] + a[t]")
     assert found.samples == ("a", "b")
-    assert found.window == 8
-    assert found.inputs == ("b", "a", "b[t-1]", "a[t-1]", "b[t-2]", "a[t-2]", "b[t-3]", "a[t-3]")
+    assert (found.window, found.hop) == (8, 2)
+    assert found.inputs == ("b", "a", "b[t-1]", "a[t-1]", "b[t-2]", "a[t-2]")
 
 
 def test_formulas_without_time_are_as_before():
@@ -62,3 +62,17 @@ def test_refused(text, message):
 def test_only_streams_are_refused_where_one_run_is_meant():
     with pytest.raises(InputError, match="here are only formulas without a stream, but this one has the state 's'"):
         parse_formula("state s = 0; y = s; next s = x")
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [("y = x[t-1]", 2), ("y = x + x[t-2]", 4), ("y = x[t-3]", 4), ("y = x[t-4]", 8), ("y = a*b + c[t-1]", 8)],
+)
+def test_a_window_is_the_least_power_of_two_that_holds_what_is_read(text, window):
+    assert parse_definitions(text).window == window
+
+
+def test_what_takes_one_run_alone_says_what_it_found():
+    with pytest.raises(InputError, match="a picture needs formulas without a stream, but this one has inputs of ear"):
+        parse_definitions("y = x[t-1]").expect_single_run("a picture needs")
+    parse_definitions("y = x").expect_single_run("a picture needs")

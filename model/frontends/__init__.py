@@ -1,0 +1,1 @@
+"""Front ends: trained models of other libraries become formulas."""

@@ -1,0 +1,36 @@
+"""Find: the front end that a model is for, without loading a library that the model does not need."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .imported import Imported
+
+__all__ = ["MODEL_FILES", "import_model"]
+
+#: Endings of files that hold a model.
+MODEL_FILES = (".onnx",)
+
+
+def import_model(given: Any) -> Imported | None:
+    """The model ``given`` as formulas; None when it is no model that a front end knows: an estimator of scikit-learn,
+    a ``ModelProto`` of onnx, or the path of a file that ends in one of :data:`MODEL_FILES`. A model that cannot become
+    formulas is refused with an :exc:`~skinny.model.errors.InputError`."""
+    if isinstance(given, str | os.PathLike):
+        if not os.fspath(given).endswith(MODEL_FILES):
+            return None
+        from .onnx.graph import import_onnx
+
+        return import_onnx(given)
+    # Classes are told apart by where they come from, so that no library is loaded for that.
+    homes = {base.__module__.partition(".")[0] for base in type(given).__mro__}
+    if "onnx" in homes:
+        from .onnx.graph import import_onnx
+
+        return import_onnx(given)
+    if "sklearn" in homes:
+        from .sklearn.estimators import import_estimator
+
+        return import_estimator(given)
+    return None

@@ -1,0 +1,1 @@
+"""ONNX: networks that were exported by PyTorch, Keras and others."""

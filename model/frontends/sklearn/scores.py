@@ -1,0 +1,86 @@
+"""Estimators whose scores are linear or quadratic in the features: linear models, discriminants, naive Bayes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from skinny.model.formula.formula import Formula
+
+from ..affine import Features, Floats, Products
+from .attributes import floats, refuse, without_noise
+
+__all__ = ["linear", "naive_bayes", "quadratic_discriminant"]
+
+#: A coefficient that changes a score by this much over the spread of its input fits no word beside the others.
+LARGEST = 2.0**24
+#: Coefficients that a refusal names.
+NAMED = 3
+
+
+def linear(features: Features, estimator: Any) -> tuple[Formula, ...]:
+    """``coef_·features + intercept_``."""
+    matrix = np.atleast_2d(floats(estimator, "coef_"))
+    bias = np.broadcast_to(np.atleast_1d(floats(estimator, "intercept_")), len(matrix))
+    if hasattr(estimator, "scalings_"):  # a discriminant leaves rounding noise for columns that were constant
+        matrix = without_noise(matrix)
+    return features.mapped(matrix, bias).formulas
+
+
+def naive_bayes(features: Features, estimator: Any, names: tuple[str, ...]) -> tuple[Formula, ...]:
+    """The logarithms of the joint probabilities of ``GaussianNB``, without what all classes share."""
+    mean, variance = floats(estimator, "theta_"), floats(estimator, "var_")
+    square, slope = -1 / (2 * variance), mean / variance
+    bias = np.log(floats(estimator, "class_prior_")) - 0.5 * (np.log(2 * np.pi * variance) + mean**2 / variance).sum(1)
+    spread = mean.max(0) - mean.min(0) + np.sqrt(variance.max(0))
+    alike = (np.ptp(mean, axis=0) == 0) & (np.ptp(variance, axis=0) == 0)
+    square[:, alike] = slope[:, alike] = 0.0
+    wide = np.argwhere((np.abs(square) * spread**2 > LARGEST).T)
+    if len(wide):
+        largest = float(np.abs(square).max())
+        classes = estimator.classes_.tolist()
+        told = ", ".join(f"{names[j] if j < len(names) else j} in class {classes[c]}" for j, c in wide[:NAMED].tolist())
+        more = f" and {len(wide) - NAMED:,} more" if len(wide) > NAMED else ""
+        refuse(
+            estimator,
+            f"the coefficients of {told}{more} are out of proportion, up to {largest:.2g}, because their variance is "
+            "nearly zero",
+            f"fit it with a larger var_smoothing than {estimator.var_smoothing:g}, such as 1e-2",
+        )
+    return _quadratic(features, [np.diag(row) for row in square], slope, bias)
+
+
+def quadratic_discriminant(features: Features, estimator: Any) -> tuple[Formula, ...]:
+    """The scores of ``QuadraticDiscriminantAnalysis``: the logarithms of the joint probabilities, up to a number that
+    all classes share."""
+    mean, prior = floats(estimator, "means_"), floats(estimator, "priors_")
+    squares, slopes, biases = [], [], []
+    for number, center in enumerate(mean):
+        scaling = np.asarray(estimator.scalings_[number], dtype=np.float64)
+        rotation = np.asarray(estimator.rotations_[number], dtype=np.float64)
+        inverse = (rotation / scaling) @ rotation.T
+        squares.append(-0.5 * inverse)
+        slopes.append(inverse @ center)
+        biases.append(np.log(prior[number]) - 0.5 * (center @ inverse @ center + np.log(scaling).sum()))
+    return _quadratic(features, squares, np.array(slopes), np.array(biases))
+
+
+def _quadratic(features: Features, squares: list[Floats], slopes: Floats, biases: Floats) -> tuple[Formula, ...]:
+    """Quadratic forms of the features, or for two classes their difference, the second less the first."""
+    if len(squares) == 2:
+        squares, slopes, biases = [squares[1] - squares[0]], slopes[1:] - slopes[:1], biases[1:] - biases[:1]
+    if not features.separate:
+        features = Features.of(features.formulas)
+    matrix, offset = features.matrix, features.offset
+    products = Products(features.values)
+    out = []
+    for square, slope, bias in zip(squares, slopes, biases, strict=True):
+        both = square + square.T
+        out.append(
+            products.form(
+                matrix.T @ square @ matrix,
+                matrix.T @ (slope + both @ offset),
+                float(bias + slope @ offset + offset @ square @ offset),
+            )
+        )
+    return tuple(out)

@@ -1,0 +1,101 @@
+"""``skinny compile`` of a file that holds a trained model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from skinny.model.errors import InputError
+from skinny.model.frontends.find import import_model
+from skinny.model.program.storage import save
+from skinny.model.program.text import dumps
+from skinny.model.rings import parse_ring
+from skinny.model.run.precision import lost_weights
+
+from .boxes import parse_box
+from .common import note, print_json, print_table, tell
+from .inputs import parse_number, read_columns
+
+if TYPE_CHECKING:
+    from skinny.imported import ImportedProgram
+
+__all__ = ["compile_model_file"]
+
+#: Options that are about formulas, with the values that they have when they are not given.
+FORMULAS_ONLY = {
+    "contract": "clean",
+    "attention": True,
+    "without": [],
+    "start": None,
+    "self_check": False,
+    "scale": "none",
+    "argmax": "",
+}
+
+
+def compile_model_file(args: argparse.Namespace) -> None:
+    """Compile the model in the file ``args.formula``, by the options of ``skinny compile``."""
+    # Loaded here, because formulas need none of it.
+    from skinny.imported import compile_model
+
+    for option, default in FORMULAS_ONLY.items():
+        if getattr(args, option) != default:
+            name = f"--{'no-' * (option == 'attention')}{option.replace('_', '-')}"
+            raise InputError(f"{name} is about formulas: a trained model is compiled without it")
+    if args.ring is not None and args.calibration is None and not args.box:
+        raise InputError("--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI")
+    imported = import_model(args.formula)
+    assert imported is not None
+    if not args.json:
+        note(f"{args.formula}: compiling {len(imported.inputs):,} inputs, {len(imported.layers):,} layers")
+    names = imported.inputs
+    program = compile_model(
+        imported,
+        width=args.width,
+        keep=args.keep,
+        ring=args.ring,
+        calibration=None if args.calibration is None else read_columns(args.calibration, names),
+        box=dict(zip(names, parse_box(args.box, names), strict=True)) if args.box else None,
+        error=None if args.error is None else parse_number(args.error),
+    )
+    if args.output is not None:
+        save(program.model, args.output)
+    if args.json:
+        print_json(_answer(args, program))
+        return
+    for line in program.notes:
+        note(f"{args.formula}: {line}")
+    if args.explain:
+        print_table(("format", "missed" if imported.argmax else "error"), sorted(program.tried.items()))
+    elif args.output is None:
+        sys.stdout.write(dumps(program.model))
+    if args.output is not None:
+        form = f", {program.model.ring}" if program.model.ring else ""
+        note(f"{args.output}: {program.cycles:,} cycles on {program.width} registers{form}")
+    if program.model.ring:
+        tell(lost_weights(program.model, parse_ring(program.model.ring)), strict=False)
+
+
+def _answer(args: argparse.Namespace, program: ImportedProgram) -> dict[str, Any]:
+    model, imported = program.model, program.imported
+    return {
+        "model": imported.title,
+        "kind": imported.kind,
+        "classes": list(imported.classes),
+        "inputs": list(imported.inputs),
+        "idle": list(imported.idle),
+        "outputs": list(imported.outputs),
+        "argmax": model.argmax or None,
+        "length": len(model),
+        "words": model.words,
+        "cycles": program.cycles,
+        "width": model.width,
+        "weights": len(model.weights),
+        "linear": model.linear,
+        "reversible": model.reversible,
+        "ring": model.ring or None,
+        "tried": program.tried,
+        "notes": list(program.notes),
+        "file": args.output,
+    }

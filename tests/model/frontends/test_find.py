@@ -1,0 +1,33 @@
+"""Which front end a model is for."""
+
+import subprocess
+import sys
+
+import numpy as np
+from skinny.model.frontends.find import import_model
+from sklearn.linear_model import LinearRegression
+
+
+class Renamed(LinearRegression):
+    """What users make of an estimator is still one."""
+
+
+def test_estimators_are_found_also_subclasses():
+    rows = np.arange(6.0).reshape(3, 2) ** 2
+    for kind in (LinearRegression, Renamed):
+        imported = import_model(kind().fit(rows, [1.0, 2, 4]))
+        assert imported.inputs == ("x0", "x1")
+        assert imported.kind == "regressor"
+
+
+def test_what_is_no_model_is_left_alone():
+    for given in ("y = a*b", {"y": 1}, 3, None, np.zeros(3)):
+        assert import_model(given) is None
+
+
+def test_a_program_of_a_formula_loads_no_library_of_models():
+    text = (
+        "import sys, skinny; skinny.compile('y = a*b'); skinny.model.frontends.find.import_model(3); "
+        "print(sorted({m.split('.')[0] for m in sys.modules} & {'sklearn', 'onnx', 'scipy'}))"
+    )
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "[]\n"

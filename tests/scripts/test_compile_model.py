@@ -1,0 +1,100 @@
+"""``skinny compile NET.onnx``: options reach the front end, and the program decides as the network does."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+from skinny.model.program.storage import load
+from skinny.model.program.text import loads
+
+FILE = Path(__file__).parents[2] / "examples" / "onnx" / "digits_cnn.onnx"
+NAMES = [f"pixel{n}" for n in range(64)]
+
+
+@pytest.fixture
+def net(folder):
+    """The working folder, with the network, rows and the digits that onnxruntime sees in them."""
+    shutil.copy(FILE, folder / "net.onnx")
+    rows = np.random.default_rng(0).integers(0, 17, (40, 64)) / 16
+    with open(folder / "rows.csv", "w", newline="") as file:
+        csv.writer(file).writerows([NAMES, *rows.tolist()])
+    session = onnxruntime.InferenceSession(FILE, providers=["CPUExecutionProvider"])
+    images = rows.reshape(-1, 1, 1, 8, 8).astype(np.float32)
+    return [int(session.run(None, {"pixel": image})[0].argmax()) for image in images]
+
+
+def test_a_program_that_decides_as_the_network(skinny, answer, net):
+    code, out, err = skinny("compile", "net.onnx", "-o", "net.skn")
+    assert (code, out) == (0, "")
+    lines = err.splitlines()
+    assert lines[0] == "skinny: net.onnx: compiling 64 inputs, 4 layers"
+    assert lines[1] == "skinny: net.onnx: Softmax 'node_softmax': left to the host, the chip decides without it"
+    assert lines[2].startswith("skinny: net.skn: 2,2")
+    assert len(lines) == 3
+    program = load("net.skn")
+    assert program.inputs == tuple(NAMES)
+    assert program.title == "net.onnx"
+    assert answer("run", "net.skn", "--ring", "real", "--inputs", "rows.csv")["outputs"]["class"] == net
+
+
+def test_a_format_by_rows(skinny, answer, net):
+    code, out, err = skinny("compile", "net.onnx", "--ring", "fixed", "--calibration", "rows.csv", "-o", "net.npz")
+    assert (code, out) == (0, "")
+    assert "weights changed by more than 1 %" in err
+    program = load("net.npz")
+    assert program.ring.startswith("fixed:")
+    code, out, _ = skinny("run", "net.npz", "--inputs", "rows.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["outputs"]["class"] == net
+    code, out, _ = skinny("compile", "net.onnx", "--ring", "fixed", "--calibration", "rows.csv", "--explain")
+    assert (code, program.ring in out) == (0, True)
+    code, out, _ = skinny("compile", "net.onnx", "--ring", "fixed:20", "--calibration", "rows.csv", "--width", "45")
+    assert code == 0
+    assert loads(out).ring.startswith("fixed:20.")
+
+
+def test_json(answer, net):
+    found = answer("compile", "net.onnx", "-o", "net.skn")
+    assert found["kind"] == "classifier"
+    assert found["classes"] == list(range(10))
+    assert found["inputs"] == NAMES
+    assert found["idle"] == []
+    assert (found["argmax"], found["file"], found["ring"]) == ("class", "net.skn", None)
+    assert found["words"] < found["cycles"] <= found["words"] + 10
+    assert (found["linear"], found["reversible"]) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--no-attention", "--no-attention is about formulas"),
+        ("--argmax y", "--argmax is about formulas"),
+        ("--ring fixed", "--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI"),
+        ("--ring fixed --calibration few.csv", "few.csv: the column 'pixel1' is missing"),
+        ("--ring fixed --calibration bad.csv", "bad.csv: row 2, column 'pixel3': 'many' is not a finite number"),
+        ("--keep linear", "is neither linear nor reversible"),
+        ("--width 4", "the model does not fit 4 registers"),
+    ],
+)
+def test_what_cannot_be(skinny, net, folder, words, why):
+    (folder / "few.csv").write_text("pixel0\n1\n")
+    bad = [["0"] * 64, ["0"] * 64]
+    bad[1][3] = "many"
+    (folder / "bad.csv").write_text("".join(",".join(row) + "\n" for row in (NAMES, *bad)))
+    code, out, err = skinny("compile", "net.onnx", *words.split())
+    assert (code, out) == (2, "")
+    assert why in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("skinny: error: ")
+
+
+def test_files_that_are_no_network(skinny, folder):
+    (folder / "bad.onnx").write_text("a*b")
+    for name, why in (("none.onnx", "cannot be read"), ("bad.onnx", "not an ONNX file")):
+        code, out, err = skinny("compile", name)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"skinny: error: {name}: {why}")
+    assert "--calibration is about trained models" in skinny("compile", "a*b", "--calibration", "rows.csv")[2]
