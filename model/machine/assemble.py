@@ -29,6 +29,7 @@ from .image import NO_WAITS, Waits, Write
 from .isa import (
     APPLIES,
     ATTENDS,
+    LEAST_REPEAT_THREADS,
     MOST_BATCHES,
     MOST_WEIGHTS,
     MOST_WORDS,
@@ -265,12 +266,14 @@ def fit_image(
 ) -> Image:
     """The image of ``program`` for the smallest core that holds it (:meth:`CoreConfig.fit`), with what is ``given``.
     The core of a self-check has the guard, unless ``guard=False`` is given. With ``roll`` the program is rolled, and
-    the core repeats as far as that needs; None rolls a program that does not fit the ``depth`` that is given."""
+    the core repeats as far as that needs; None rolls a program that does not fit the ``depth`` that is given, if
+    the core may have loops."""
     flat_fits = program.words + program.emits <= given.get("depth", MOST_WORDS)
     if self_check and roll is None and flat_fits and "depth" in given:
         flat = assemble(program, _fit_checked(program, ring, given | {"depth": MOST_WORDS}), True, roll=False)
         flat_fits = len(flat) <= given["depth"]
-    if roll or (roll is None and not flat_fits and given.get("repeat") != 0):
+    may_roll = given.get("repeat") != 0 and given.get("threads", LEAST_REPEAT_THREADS) >= LEAST_REPEAT_THREADS
+    if roll or (roll is None and not flat_fits and may_roll):
         return _fit_rolled(program, ring, self_check, given)
     if not self_check:
         return assemble(program, CoreConfig.fit(program, ring, **given), roll=roll)

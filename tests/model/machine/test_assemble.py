@@ -407,8 +407,8 @@ def test_the_image_keeps_the_state_of_the_program_in_flipflops():
 def test_cores_without_window_or_state_are_refused_by_name():
     with pytest.raises(InputError, match="the program has a window of 4 words, but the core has none"):
         fit_image(loads(WINDOW), Modular(16), window=False)
-    with pytest.raises(InputError, match="4 inputs do not fit a memory of 3"):
-        fit_image(loads(WINDOW), Modular(16), inputs=3)
+    with pytest.raises(InputError, match="4 inputs do not fit a memory of 2"):
+        fit_image(loads(WINDOW), Modular(16), inputs=2)
     config = CoreConfig.fit(SMOOTHER, Modular(16), state=False)
     with pytest.raises(InputError, match="the program has the state s, but the core keeps none"):
         assemble(SMOOTHER, config)
