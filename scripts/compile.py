@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+#: Endings of files that would run code when they are read.
+PICKLES = (".joblib", ".pickle", ".pkl")
+
 DETAILS = f"""\
 FORMULA is text, @FILE, or - for standard input: sums, products, powers of inputs and numbers (3, 0.25, 3/4).
 Several outputs: 'y0 = a*b; y1 = a + b'. A shared part: 'let s = a + b; y = s^2 - s'. # starts a comment.
@@ -63,9 +66,10 @@ the box: their error, proven too, is part of --error, which they need.
 A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
 needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
 all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
---error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes, inputs,
-idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible, ring, tried
-(formats, and what they missed, also with --explain), notes (what was dropped or replaced), file.
+--error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes,
+inputs, idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible,
+ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or replaced), file.
+Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window
@@ -162,6 +166,11 @@ def execute(args: argparse.Namespace) -> None:
     if args.formula.endswith(MODEL_FILES):
         compile_model_file(args)
         return
+    if args.formula.endswith(PICKLES):
+        raise InputError(
+            f"{args.formula}: a pickle runs code of whoever wrote it when it is read: load it in Python, if you trust "
+            "it, and call skinny.compile(estimator)"
+        )
     if args.calibration is not None:
         raise InputError("--calibration is about trained models: a formula is compiled without it")
     text = _formula_text(args.formula)

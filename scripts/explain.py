@@ -60,6 +60,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.shape is not None and args.html is None:
         raise InputError("only a page shows the inputs as a picture: --shape goes with --html")
     program, ring = load_program(args, "exact")
+    program.expect_no_stream("an explanation needs")
     a, b = read_pair({"--a": args.a, "--b": args.b}, Units(program, ring))
     shape = _parse_shape(args.shape, program)
     found = printable(explanation(program, ring, a, b, args.shares))

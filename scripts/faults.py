@@ -79,6 +79,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.output is not None and Path(args.output).suffix != ".png":
         raise InputError(f"{args.output}: the name of a picture must end in .png")
     program, ring = load_program(args)
+    program.expect_no_stream("a campaign of upsets needs")
     images = _images(program, ring, args)
 
     from skinny.sim.build import missing_tools

@@ -11,15 +11,36 @@ from skinny.answers import watched_run
 from skinny.model.errors import CheckError, InputError
 from skinny.model.link.host import Host, Status
 from skinny.model.machine.assemble import Image
+from skinny.model.machine.streams import expect_room, interleaved, padding, separated
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.storage import load
 from skinny.model.program.units import Units
 from skinny.model.rings import Boolean
 from skinny.model.run.precision import Precision
+from skinny.streams import first_sample, tuned, watched_stream
 
-from .common import add_command, named_results, note, print_json, print_results, tell
-from .inputs import read_inputs
-from .options import add_baud_option, add_inputs_option, add_strict_option, add_weight_option, with_weights
+from .common import (
+    add_command,
+    named_results,
+    named_streams,
+    note,
+    print_json,
+    print_results,
+    print_samples,
+    tell,
+    watching,
+)
+from .inputs import read_inputs, read_streams
+from .options import (
+    add_baud_option,
+    add_inputs_option,
+    add_stream_options,
+    add_strict_option,
+    add_weight_option,
+    expect_stream_options,
+    read_retunes,
+    with_weights,
+)
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -43,12 +64,14 @@ JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (re
 recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
 (whether it was sent), retuned (whether only its named weights were sent); for run also results (a list of values for
 each name), faults (numbers of the inferences that met one, from 1), seconds and precision (as for skinny run). Inputs
-and results are in your own units.
+and results are in your own units. For streams (--stream, docs/streams.md) also streams, samples and first, results has
+a list for each stream, and faults are numbers of samples.
 
 example:
   $ skinny host /dev/ttyUSB1 info
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs a=1,b=2
   $ skinny host /dev/ttyUSB1 run cube.skn --inputs values.csv --json
+  $ skinny host /dev/ttyUSB1 run sum.skn --stream samples.csv
   $ skinny host /dev/ttyUSB1 run pid.skn --inputs e=0.5,i=0,d=0 --weight kp=1.2
 """
 ACTIONS = ("info", "load", "run", "reset")
@@ -60,6 +83,7 @@ def register(commands: Any) -> None:
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help="info, load, run or reset")
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="a .skn or .npz file, for load and run")
     add_inputs_option(parser)
+    add_stream_options(parser)
     parser.add_argument("--force", action="store_true", help="load even if the board says that the program is there")
     add_baud_option(parser)
     add_weight_option(parser)
@@ -73,6 +97,9 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{args.action} takes {'a' if args.program is None else 'no'} program")
     if args.inputs is not None and args.action != "run":
         raise InputError(f"{args.action} takes no --inputs")
+    for option in ("stream", "retune", "pad"):
+        if getattr(args, option) and args.action != "run":
+            raise InputError(f"{args.action} takes no --{option}")
     if args.strict and args.action != "run":
         raise InputError(f"{args.action} takes no --strict")
     if args.force and args.action != "load":
@@ -80,6 +107,8 @@ def execute(args: argparse.Namespace) -> None:
     if args.weight and args.program is None:
         raise InputError(f"{args.action} takes no --weight")
     program = None if args.program is None else with_weights(load(args.program), args.weight)
+    if program is not None and args.action == "run":
+        expect_stream_options(args, program)
     with SerialPort(args.port, args.baud) as port:
         host = Host(port)
         status = host.open() if args.action == "reset" else host.status()
@@ -90,7 +119,10 @@ def execute(args: argparse.Namespace) -> None:
             (image,) = build_image(program, config.ring, ImageOptions.of_core(config)).lanes
             answer = {"program": args.program, "words": len(image)}
             if args.action == "run":
-                found, precision = _run(host, program, image, args.inputs)
+                if program.streaming:
+                    found, precision = _run_streams(host, program, image, args)
+                else:
+                    found, precision = _run(host, program, image, args.inputs)
                 answer |= found
             else:
                 host.load(image, force=args.force)
@@ -108,6 +140,7 @@ def _described(status: Status) -> dict[str, Any]:
     device = status.info
     sizes = ("width", "threads", "depth", "inputs", "weights", "attention", "check", "fifo", "slices", "guard")
     names = (*sizes, "assign", "sums", "relu", "argmax", "registers", *["pipeline"] * device.config.deep)
+    kept = [name for name in ("state", "window", "repeat") if getattr(device.config, name)]
     return {
         "board": device.board,
         "clock_mhz": device.clock / 1e6,
@@ -115,7 +148,7 @@ def _described(status: Status) -> dict[str, Any]:
         "seal": status.seal,
         "fault": status.fault,
         "busy": status.busy,
-        "core": {name: getattr(device.config, name) for name in names},
+        "core": {name: getattr(device.config, name) for name in (*names, *kept)},
     }
 
 
@@ -140,15 +173,49 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> tuple
     return answer | {"precision": precision.counts}, precision
 
 
+def _run_streams(
+    host: Host, program: Program, image: Image, args: argparse.Namespace
+) -> tuple[dict[str, Any], Precision]:
+    config = image.config
+    units = Units(program, config.ring)
+    samples = read_streams(args.stream, units)
+    streams, count, words = samples.elements.shape
+    expect_room(config, streams)
+    pieces = tuned(program, read_retunes(args.retune), count)
+    with watching("golden run") as watch:
+        precision = watched_stream(pieces, config.ring, samples, args.pad, watch)[1]
+    zeros = padding(program) if args.pad else 0
+    # A batch is full: streams that nobody asked for get zeros.
+    given = np.zeros((config.threads * config.inferences, zeros + count, words), dtype=samples.elements.dtype)
+    given[:streams, zeros:] = samples.elements
+    before = perf_counter()
+    cuts = np.split(given, [zeros + first for first, _ in pieces[1:]], axis=1)
+    found = host.run_stream(
+        [(image.reassemble(tuned), interleaved(config, part)) for (_, tuned), part in zip(pieces, cuts, strict=True)]
+    )
+    seconds = perf_counter() - before
+    values = separated(config, found.words, len(given))[:streams]
+    faulty = found.faults.any(axis=1).reshape(-1, config.threads).repeat(config.inferences, axis=1)[:, :streams]
+    first = first_sample(program, args.pad)
+    answer = {"results": named_streams(units, values), "streams": streams, "samples": count, "first": first}
+    faults = (np.flatnonzero(faulty.any(axis=1)) + first).tolist()
+    return answer | {"faults": faults, "seconds": seconds, "precision": precision.counts}, precision
+
+
 def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
     if args.json:
         print_json(answer)
         return
     if args.action == "run":
         results = answer["results"]
-        count = len(next(iter(results.values())))
-        print_results(results, count)
-        print(f"\n{count:,} inferences in {answer['seconds']:.2f} s")
+        if "streams" in answer:
+            runs = answer["samples"] - answer["first"] + 1
+            print_samples(results, runs, answer["first"])
+            print(f"\n{answer['streams']} streams of {answer['samples']:,} samples in {answer['seconds']:.2f} s")
+        else:
+            count = len(next(iter(results.values())))
+            print_results(results, count)
+            print(f"\n{count:,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
         print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
     else:

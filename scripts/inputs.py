@@ -87,7 +87,7 @@ def read_inputs(given: str | None, units: Units, option: str = "--inputs") -> En
     else:
         path = "<stdin>" if given == "-" else given
         with watched(f"{path}: reading"):
-            columns = read_columns(given, names)
+            columns = _csv_columns(given, names)
 
     def place(name: str, row: int) -> str:
         return f"{option if path is None else f'{path}: row {row}'}, column {name!r}"
@@ -147,7 +147,7 @@ def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str
     return [[found[name]] for name in names]
 
 
-def read_columns(path: str, names: Sequence[str]) -> list[list[str]]:
+def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
     """The texts of the columns ``names`` of a CSV file with a header."""
     # Blank lines at the end mean nothing; those before it are rows without values.
     text = read_text(path, INPUTS_BYTE).rstrip("\r\n")

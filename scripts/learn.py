@@ -78,6 +78,7 @@ def register(commands: Any) -> None:
     parser.add_argument("--ring", metavar="RING", default="fixed:16", help="the word (default: fixed:16)")
     parser.add_argument("--width", metavar="W", type=int, default=16, help="registers, at most (default: 16)")
     parser.add_argument("--image", metavar="HxW", help="rows are images of this height and width")
+    parser.add_argument("--patterns", choices=("fixed", "search"), default="fixed", help="search deep programs")
     parser.add_argument("--effort", metavar="X", type=float, default=1.0, help="times the usual training (default: 1)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, another program (default: 0)")
     parser.add_argument("--device", metavar="DEVICE", help="measure the core on this FPGA")
@@ -95,7 +96,13 @@ def execute(args: argparse.Namespace) -> None:
     from skinny.estimators import SkinnyClassifier, SkinnyRegressor
 
     kind = SkinnyClassifier if table.classes else SkinnyRegressor
-    options = {"width": args.width, "images": image, "effort": args.effort, "random_state": args.seed}
+    options = {
+        "patterns": args.patterns,
+        "width": args.width,
+        "images": image,
+        "effort": args.effort,
+        "random_state": args.seed,
+    }
     estimator = kind(args.budget, args.ring, **options)
     with _progress() as progress:
         task = progress.add_task("reading", total=1.0)

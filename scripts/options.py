@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -30,6 +31,7 @@ __all__ = [
     "expect_stream_options",
     "image_options",
     "load_program",
+    "read_retunes",
     "with_weights",
 ]
 
@@ -168,6 +170,13 @@ def add_stream_options(parser: argparse._ActionsContainer) -> None:
         help="samples of a stream, a row each, in the order of time; repeatable, a stream each (a program without "
         "inputs takes a number of samples)",
     )
+    parser.add_argument(
+        "--retune",
+        metavar="N:NAME=VALUE",
+        action="append",
+        default=[],
+        help="set a named weight before sample N while the stream runs, which keeps its states; repeatable",
+    )
     parser.add_argument("--pad", action="store_true", help="zeros before the first sample, which then fills the window")
 
 
@@ -175,7 +184,7 @@ def expect_stream_options(args: argparse.Namespace, program: Program, *others: s
     """Whether ``program`` is to run on a stream. Raises :exc:`InputError` when what is given does not fit it; the
     options ``others`` go without a stream."""
     if not program.streaming:
-        for option in ("stream", "pad"):
+        for option in ("stream", "retune", "pad"):
             if getattr(args, option):
                 program.expect_stream(f"--{option} needs")
         return False
@@ -187,6 +196,24 @@ def expect_stream_options(args: argparse.Namespace, program: Program, *others: s
     if args.pad and not program.window:
         raise InputError("--pad fills a window, but the program has none")
     return True
+
+
+def read_retunes(given: Sequence[str]) -> dict[int, dict[str, Fraction]]:
+    """What ``--retune`` sets, by the number of the sample and the name of the weight."""
+    found: dict[int, dict[str, Fraction]] = {}
+    for text in given:
+        number, colon, setting = text.partition(":")
+        name, equals, value = (part.strip() for part in setting.partition("="))
+        if not colon or not equals or not re.fullmatch("[0-9]{1,18}", number):
+            raise InputError(f"--retune: expected N:NAME=VALUE, found {text!r}")
+        weights = found.setdefault(int(number), {})
+        if name in weights:
+            raise InputError(f"--retune: {name!r} is given twice before sample {number}")
+        try:
+            weights[name] = parse_number(value)
+        except InputError as error:
+            raise InputError(f"--retune {number}:{name}: {error}") from None
+    return found
 
 
 def add_baud_option(parser: argparse.ArgumentParser) -> None:

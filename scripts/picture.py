@@ -70,6 +70,7 @@ def _save(figure: Any, args: argparse.Namespace) -> None:
 def draw_trace(args: argparse.Namespace) -> None:
     expect_png(args.output)
     program, ring = load_program(args)
+    program.expect_no_stream("a picture needs")
     values = trace(program, ring, read_inputs(args.inputs, Units(program, ring)).elements[:1])[:, 0]
     figure = draw_registers(program, ring, values)
     _save(figure, args)

@@ -9,7 +9,7 @@ from skinny.answers import watched_run
 from skinny.model.program.program import Program
 from skinny.model.program.units import Units
 from skinny.model.rings import Ring
-from skinny.streams import first_sample, watched_stream
+from skinny.streams import first_sample, tuned, watched_stream
 
 from .common import (
     SHOWN,
@@ -30,6 +30,7 @@ from .options import (
     add_strict_option,
     expect_stream_options,
     load_program,
+    read_retunes,
 )
 
 __all__ = ["add_run_options", "register"]
@@ -49,7 +50,8 @@ rounded_inputs). For streams, in place of batch: streams, samples, first (the nu
 from 1), and outputs has a list for each stream.
 
 A program with states or a window is one step of a stream: --stream takes its samples, a row each. A window waits until
-it is full, unless --pad puts zeros before the first sample (docs/streams.md).
+it is full, unless --pad puts zeros before the first sample. --retune 500:kp=1.2 sets a named weight before sample 500;
+states stay (docs/streams.md).
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -97,7 +99,8 @@ def _run_streams(args: argparse.Namespace, program: Program, ring: Ring) -> None
     units = Units(program, ring)
     samples = read_streams(args.stream, units)
     with watching("running") as watch:
-        values, precision = watched_stream(program, ring, samples, args.pad, watch)
+        pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
+        values, precision = watched_stream(pieces, ring, samples, args.pad, watch)
     first, count = first_sample(program, args.pad), samples.elements.shape[1]
     if args.json:
         answer = {"program": args.program, "ring": ring.name, "streams": len(values), "samples": count, "first": first}

@@ -17,7 +17,7 @@ from skinny.model.program.units import Units
 from skinny.model.rings import Array
 from skinny.model.run.precision import lost_weights
 from skinny.sim import SIMULATORS
-from skinny.streams import random_samples, stream_simulation, watched_stream
+from skinny.streams import random_samples, stream_simulation, tuned, watched_stream
 
 from .common import (
     SHOWN,
@@ -42,6 +42,7 @@ from .options import (
     expect_stream_options,
     image_options,
     load_program,
+    read_retunes,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ none, from all words: then it is not said how many rows wrapped.
 A program with states or a window runs on streams: --stream takes the samples of one, a row each, and comes again for
 each further one. A thread is a stream: one stream alone has 1/T of the core, and T streams take the same cycles. With
 --random N these are N samples of T streams. --pad puts zeros before the first sample, so that it finds the window full.
+--retune 500:kp=1.2 writes a named weight over the load port before sample 500; states stay.
 
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
 first retirement to the last), results (a list of values for each name), simulator, seconds, precision (as for skinny
@@ -109,7 +111,8 @@ def execute(args: argparse.Namespace) -> None:
     if streaming:
         samples = random_samples(args.random, image) if drawn else read_streams(args.stream, units)
         with watching("running") as watch:
-            expected, precision = watched_stream(program, ring, samples, args.pad, watch)
+            pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
+            expected, precision = watched_stream(pieces, ring, samples, args.pad, watch)
         if drawn and program.box is None:
             precision = lost_weights(program, ring)
     else:
@@ -131,7 +134,7 @@ def execute(args: argparse.Namespace) -> None:
 
             if streaming:
                 options = {"padded": args.pad, "vcd": args.vcd, "watch": watched}
-                found, figures = stream_simulation(image, samples.elements, expected, simulator, **options)
+                found, figures = stream_simulation(image, pieces, samples.elements, expected, simulator, **options)
             else:
                 found, figures = simulation(image, inputs.elements, simulator, args.vcd, watched)
     except CheckError as error:

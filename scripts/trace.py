@@ -17,7 +17,7 @@ from skinny.model.run.golden import trace
 from skinny.model.run.precision import Precision
 from skinny.model.run.stream import begin_streams, runs_of
 from skinny.model.run.vcd import write_vcd
-from skinny.streams import first_sample, watched_stream
+from skinny.streams import Piece, first_sample, watched_stream
 from skinny.trace import trace_lines
 from skinny.values import printable
 
@@ -117,6 +117,8 @@ def _row(args: argparse.Namespace, program: Program, ring: Ring, units: Units) -
 
 
 def _sample(args: argparse.Namespace, program: Program, ring: Ring, units: Units) -> _Chosen:
+    if args.retune:
+        raise InputError("a trace has one set of weights: --weight sets them, not --retune")
     if len(args.stream) > 1:
         raise InputError("a trace is of one stream: give --stream once")
     given = read_streams(args.stream, units)
@@ -126,7 +128,7 @@ def _sample(args: argparse.Namespace, program: Program, ring: Ring, units: Units
             f"the window is full with sample {first}, but there are {len(samples)}: --pad fills it with zeros"
         )
     number = _number(args, first, len(samples))
-    sent, precision = watched_stream(program, ring, given, args.pad)
+    sent, precision = watched_stream([Piece(0, program)], ring, given, args.pad)
     inputs, starts = runs_of(program, ring, samples, begin_streams(program, ring, 1, padded=args.pad))
     at = number - first
     drawn = None if args.row else (inputs, starts)

@@ -3,8 +3,8 @@ tf2onnx.
 
     pip install tensorflow-cpu tf2onnx scikit-learn && python make_keras.py
 
-``autoencoder.onnx`` squeezes digits of 8x8 pixels through 64-16-8-16-64 neurons; ``waves.onnx`` tells sines, square waves
-and saw teeth in 128 noisy samples by convolutions.
+``autoencoder.onnx`` squeezes digits of 8x8 pixels through 64-16-8-16-64 neurons; ``waves.onnx`` tells sines, square
+waves and saw teeth in 128 noisy samples by convolutions.
 """
 
 from pathlib import Path

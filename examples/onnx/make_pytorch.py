@@ -1,4 +1,5 @@
-"""The networks of this folder that PyTorch exports, trained from scratch. Not run by tests: it needs torch and onnxscript.
+"""The networks of this folder that PyTorch exports, trained from scratch. Not run by tests: it needs torch and
+onnxscript.
 
     pip install torch onnxscript scikit-learn && python make_pytorch.py
 

@@ -6,17 +6,21 @@ sample. States and earlier inputs are variables of the formulas; an earlier inpu
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from skinny.model.errors import InputError
 
-from .formula import Formula
+from .formula import Formula, postorder
 
 __all__ = ["LARGEST_LAG", "Definitions", "StateFormula", "lagged"]
 
 #: An input can be read this many samples back at most.
 LARGEST_LAG = 4095
+#: The name of an input of an earlier sample.
+EARLIER = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\[t-([1-9][0-9]{0,8})\]")
 
 
 class StateFormula(NamedTuple):
@@ -35,6 +39,23 @@ class Definitions(NamedTuple):
     states: tuple[StateFormula, ...]
     samples: tuple[str, ...]
     lag: int
+
+    @classmethod
+    def of(cls, outputs: Mapping[str, Formula], states: Iterable[StateFormula] = ()) -> Definitions:
+        """What formulas say that are no text: inputs are the variables that are no states, and those of earlier samples
+        have names like ``x[t-3]``."""
+        steps = tuple(states)
+        known = {name for name, _, _ in steps}
+        samples: dict[str, None] = {}
+        lag = 0
+        for node in postorder(*outputs.values(), *(step.next for step in steps)):
+            if node.kind == "variable" and node.value not in known:
+                found = EARLIER.fullmatch(node.value)
+                samples[found[1] if found else node.value] = None
+                lag = max(lag, int(found[2]) if found else 0)
+        if lag > LARGEST_LAG:
+            raise InputError(f"a sample can be at most {LARGEST_LAG:,} back, not {lag:,}")
+        return cls(dict(outputs), steps, tuple(samples), lag)
 
     @property
     def streaming(self) -> bool:

@@ -125,7 +125,7 @@ def settings_for(task: str, outputs: int, width: int, rows: int) -> tuple[Settin
         families += [("separate", outputs)] if outputs > 1 else []
     elif rows >= MANY:
         families += [
-            (family, m) for family, m in (("squares", 4), ("squares", 6), ("products", 4), ("products", 8)) if m <= most
+            (family, m) for family, m in (("squares", 2), ("squares", 6), ("products", 4), ("products", 8)) if m <= most
         ]
     else:
         families += [("squares", 2), ("products", 2)]

@@ -21,15 +21,18 @@ from skinny.model.program.program import Program
 from skinny.model.program.units import scaled
 from skinny.model.rings import FixedPoint
 
-from .network import Array
+from .network import FAMILIES, Array, Models, Shape
 from .sparse import Sparse, build
+from .training import Adam, with_one
 
-__all__ = ["Quantised", "Words", "quantise"]
+__all__ = ["Quantised", "Words", "input_scale", "quantise", "refitted"]
 
 #: The part of the word that is used at first.
 FILLED = 0.98
 #: What that part is multiplied by when the bounds, which count roundings, do not agree, and how often.
 SMALLER, ATTEMPTS = 0.97, 20
+#: Outputs that differ by this part of their size are near enough, and steps of fitting words again where they are not.
+GOOD, REFITTED = 2e-3, 600
 #: Bits with which the scales make sense: one more than the fraction for the sign, one for the number one.
 FEWEST_BITS = 4
 
@@ -58,8 +61,10 @@ def quantise(
     outputs: Sequence[str],
     argmax: str,
     title: str = "",
+    rows: Array | None = None,
 ) -> Quantised:
-    """The program of ``found`` in ``ring``, proven for inputs in ``box``."""
+    """The program of ``found`` in ``ring``, proven for inputs in ``box``. With ``rows`` of training data, weights
+    that a few bits hold badly are fitted again, as words, to what ``found`` computes there."""
     if ring.bits < FEWEST_BITS or ring.frac > ring.bits - 2:
         raise InputError(
             f"{ring.name} holds no one: learned programs need {FEWEST_BITS} bits or more, two of them before the point"
@@ -69,7 +74,7 @@ def quantise(
         words = _words(found, ring, box, part, compared=bool(argmax))
         powers = [0 if argmax else -round(float(np.log2(factor))) for factor in words.outputs]
         named = list(zip(outputs, powers, strict=True))
-        program = build(_rounded(found, ring, words), inputs, named, argmax, title)
+        program = build(_rounded(found, ring, words, rows), inputs, named, argmax, title)
         program = replace(program, ring=ring.name, box=tuple(box), input_scales=words.scales)
         inside = [(scaled(low, -e), scaled(high, -e)) for (low, high), e in zip(box, words.scales, strict=True)]
         if bound(program, ring, inside).safe:
@@ -83,7 +88,7 @@ def _words(
 ) -> Words:
     """Scales with which values and weights fill ``part`` of the word."""
     limit = part * 2.0 ** (ring.bits - 1 - ring.frac)
-    scales = tuple(_scale(low, high, ring) for low, high in box)
+    scales = tuple(input_scale(low, high, ring) for low, high in box)
     powers = np.ldexp(1.0, np.array(scales, dtype=int))
     ends = np.array([[float(low), float(high)] for low, high in box]).reshape(-1, 2) / powers[:, None]
     middle, half = ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2
@@ -148,7 +153,7 @@ def _with_units(reads: Array, low: Array, high: Array, low_units: Array, high_un
     return low + ends.min(axis=0).sum(axis=1), high + ends.max(axis=0).sum(axis=1)
 
 
-def _scale(low: Fraction, high: Fraction, ring: FixedPoint) -> int:
+def input_scale(low: Fraction, high: Fraction, ring: FixedPoint) -> int:
     """The least exponent with which the inputs from ``low`` to ``high`` fit the word."""
     most = (1 << (ring.bits - 1)) - 1
     size = max(abs(low), abs(high))
@@ -160,23 +165,83 @@ def _scale(low: Fraction, high: Fraction, ring: FixedPoint) -> int:
     return exponent
 
 
-def _rounded(found: Sparse, ring: FixedPoint, words: Words) -> Sparse:
+def _rounded(found: Sparse, ring: FixedPoint, words: Words, rows: Array | None) -> Sparse:
     """``found`` in words of the ring, as rationals."""
     powers = np.append(np.ldexp(1.0, np.array(words.scales, dtype=int)), 1.0)
-    step = 2.0**ring.frac
-
-    def exactly(values: Array) -> Array:
-        out = np.empty(values.shape, dtype=object)
-        raws = np.floor(values * step + 0.5)
-        for place, raw in np.ndenumerate(raws):
-            out[place] = Fraction(int(raw), 1 << ring.frac)
-        return out
-
-    factors = found.factors * powers * words.factors[..., None]
     if found.family == "separate":
         reads = np.sign(found.reads)
     else:
         reads = found.reads / _products(found.family, words.factors) * words.outputs[:, None]
-    return Sparse(
-        found.family, exactly(factors), exactly(found.outputs * powers * words.outputs[:, None]), exactly(reads)
-    )
+    factors = found.factors * powers * words.factors[..., None]
+    held = Sparse(found.family, factors, found.outputs * powers * words.outputs[:, None], reads)
+    near = _nearest(held, ring) if rows is None else refitted(held, ring, rows / powers[:-1])
+
+    def exactly(values: Array) -> Array:
+        out = np.empty(values.shape, dtype=object)
+        for place, value in np.ndenumerate(values):
+            out[place] = Fraction(float(value))
+        return out
+
+    return Sparse(found.family, exactly(near.factors), exactly(near.outputs), exactly(near.reads))
+
+
+def _nearest(held: Sparse, ring: FixedPoint) -> Sparse:
+    """The nearest words, as floats, which hold them exactly."""
+    step = 2.0**ring.frac
+    return held._replace(**{n: np.floor(getattr(held, n) * step + 0.5) / step for n in ("factors", "outputs", "reads")})
+
+
+def refitted(held: Sparse, ring: FixedPoint, rows: Array) -> Sparse:
+    """Words for the weights ``held``, which are floats, so that the outputs of ``rows`` come near to those of the
+    floats. Where the nearest words do that they are taken; else descent moves the floats by the slope at their nearest
+    words."""
+    wanted = held.values(rows)
+    size = float(np.sqrt((wanted * wanted).mean()))
+    best = _nearest(held, ring)
+    least = _distance(best, rows, wanted)
+    if least <= GOOD * size:
+        return best
+    units, inputs = len(held.factors), rows.shape[1] + 1
+    shape = Shape(held.family, units, inputs - 1, len(held.outputs))
+    forms = np.concatenate([held.factors.reshape(-1, inputs), held.outputs])[None]
+    reads = held.reads[None].astype(np.float64)
+    models = Models(shape, forms, reads, forms != 0, reads != 0)
+    rng = np.random.default_rng(0)
+    adam, unit = Adam(models), 2.0**-ring.frac
+    ends = forms.copy(), reads.copy()
+    for step in range(REFITTED):
+        near = _nearest(_as_sparse(models), ring)
+        near_forms, near_reads = _arrays(near)
+        moved = Models(shape, near_forms[None], near_reads[None], models.kept, models.read)
+        chosen = rng.integers(0, len(rows), 256)
+        batch = with_one(rows[chosen])
+        factors, products, outputs = moved.values(batch)
+        errors = (outputs - wanted[chosen].T) / size
+        adam.step(moved.backwards(batch, factors, products, errors), unit * (1 - step / REFITTED))
+        # A weight stays within a few words of where the scales were chosen for it.
+        for values, start in zip((models.forms, models.reads), ends, strict=True):
+            np.clip(values, start - 3 * unit, start + 3 * unit, out=values)
+        models.mask()
+        if step % 20 == 19:
+            found = _nearest(_as_sparse(models), ring)
+            distance = _distance(found, rows, wanted)
+            if distance < least:
+                best, least = found, distance
+    return best
+
+
+def _arrays(found: Sparse) -> tuple[Array, Array]:
+    inputs = found.outputs.shape[1]
+    return np.concatenate([found.factors.reshape(-1, inputs), found.outputs]), found.reads
+
+
+def _as_sparse(models: Models) -> Sparse:
+    """The only model, with all its units."""
+    shape = models.shape
+    per = FAMILIES[shape.family]
+    factors = models.forms[0, : shape.factors].reshape(shape.units, per, shape.inputs + 1)
+    return Sparse(shape.family, factors, models.forms[0, shape.factors :], models.reads[0])
+
+
+def _distance(found: Sparse, rows: Array, wanted: Array) -> float:
+    return float(np.sqrt(((found.values(rows) - wanted) ** 2).mean()))

@@ -35,12 +35,15 @@ class Request(NamedTuple):
 
 class Exchange:
     """Input ``words`` on their way to a core of ``config``, and its ``results`` with their ``faults``, in ``order``.
+    ``begin`` are the words and the results that came before in the same session.
 
     ``accepted`` is the number of words that the core took, ``got`` that of results that came; the board keeps ``room``
     results. ``busy`` says whether the core was running in its last reply.
     """
 
-    def __init__(self, order: Order, words: Words, config: CoreConfig, room: int) -> None:
+    def __init__(
+        self, order: Order, words: Words, config: CoreConfig, room: int, begin: tuple[int, int] = (0, 0)
+    ) -> None:
         self.words = words
         self.results = np.zeros(order.results(len(words)), dtype=np.uint64)
         self.faults = np.zeros(len(self.results), dtype=np.bool_)
@@ -48,6 +51,7 @@ class Exchange:
         self.got = 0
         self.busy = False
         self._order = order
+        self._begin = begin
         self._config = config
         self._size = word_bytes(config)
         self._room = room
@@ -58,8 +62,8 @@ class Exchange:
 
     @property
     def done(self) -> bool:
-        """Whether all results are here."""
-        return self.got >= len(self.results)
+        """Whether the core took all words and all results are here."""
+        return self.got >= len(self.results) and self.accepted >= len(self.words)
 
     def next_request(self, losses: int) -> Request | None:
         """The request to send next, or None when there is nothing to send or to ask for. Frames get shorter with each
@@ -70,7 +74,8 @@ class Exchange:
         if end == self._sent and count == 0:
             return None
         kind = Kind.FINISH if self._sent < end == len(self.words) else Kind.EXCHANGE
-        places = {"position": self._sent, "taken": self.got, "start": self._asked}
+        words, results = self._begin
+        places = {"position": words + self._sent, "taken": results + self.got, "start": results + self._asked}
         fields = {name: value % POSITIONS for name, value in places.items()} | {"count": count}
         return Request(kind, fields, pack_words(self.words[self._sent : end], self._size), end, count)
 
@@ -84,7 +89,7 @@ class Exchange:
         asked for, or a position where the core cannot be."""
         _, count = self._expected[0]
         whole = len(reply.payload) in range(0, count * self._size + 1, self._size)
-        return whole and (reply.accepted - self.accepted) % POSITIONS <= len(self.words) - self.accepted
+        return whole and self._ahead(reply.accepted) <= len(self.words) - self.accepted
 
     def take(self, reply: Reply | None) -> bool:
         """Take the results of the reply to the oldest request, None if it was lost. False when not all that it should
@@ -98,7 +103,7 @@ class Exchange:
         self.faults[part] = bool(reply.flags & Flag.FAULTY)
         self.got += len(found)
         self.busy = bool(reply.flags & Flag.BUSY)
-        if ((reply.accepted - wanted) % POSITIONS, len(found)) != (0, count):
+        if (self._ahead(reply.accepted, wanted), len(found)) != (0, count):
             return False
         self.accepted = wanted
         return True
@@ -106,31 +111,38 @@ class Exchange:
     def resume(self, position: int) -> bool:
         """Go on from where the board says that the core is, all earlier requests being forgotten. False if the core
         cannot be there."""
-        self.accepted += (position - self.accepted) % POSITIONS
+        self.accepted += self._ahead(position)
         self._expected.clear()
         self._sent, self._asked = self.accepted, self.got
         return self.accepted <= len(self.words)
 
+    def _ahead(self, position: int, of: int | None = None) -> int:
+        """How many words a position that the board names is ahead of number ``of``, or of those that it took."""
+        return (position - self._begin[0] - (self.accepted if of is None else of)) % POSITIONS
+
 
 class Order(NamedTuple):
-    """The order in which the results of so many vectors come: batch by batch, emit by emit, thread by thread."""
+    """The order in which the results of so many vectors come: batch by batch, emit by emit, thread by thread. The first
+    ``silent`` vectors, which are whole batches, fill windows and have no results."""
 
     threads: int
     vector: int
     emits: int
     vectors: int
+    silent: int = 0
 
     def results(self, words: int) -> int:
         """The number of results of the batches that the first ``words`` input words complete."""
         complete = words // self.vector
-        return (complete if complete == self.vectors else complete - complete % self.threads) * self.emits
+        whole = complete if complete == self.vectors else complete - complete % self.threads
+        return max(0, whole - self.silent) * self.emits
 
     def words(self, got: int, room: int) -> int:
         """The number of input words that may have been sent when ``got`` results are here and ``room`` more can be
         kept: those of whole batches, one batch at least."""
         batch = self.threads * self.emits
         batches = max((got + room) // batch, got // batch + 1)
-        return min(batches * self.threads, self.vectors) * self.vector
+        return min(batches * self.threads + self.silent, self.vectors) * self.vector
 
     def outputs(self, results: Words, faults: NDArray[np.bool_], image: Image) -> tuple[Words, NDArray[np.bool_]]:
         """The outputs of ``image`` in ``results`` and their faults, without its status words."""
@@ -144,8 +156,8 @@ class Order(NamedTuple):
         return words[:, :kept], faulty[:, :kept]
 
     def arrange(self, results: NDArray[S]) -> NDArray[S]:
-        """``results`` in the shape ``(vectors, emits)``."""
-        whole = self.vectors // self.threads * self.threads
+        """``results`` in the shape ``(vectors, emits)``, those of vectors that are not silent."""
+        whole = (self.vectors - self.silent) // self.threads * self.threads
         full = results[: whole * self.emits].reshape(-1, self.emits, self.threads).transpose(0, 2, 1)
         rest = results[whole * self.emits :].reshape(self.emits, -1).T
         return np.concatenate([full.reshape(whole, self.emits), rest])

@@ -122,16 +122,49 @@ class Host:
         words, faults = zip(*found, strict=True)
         return Outputs(np.concatenate(words), np.concatenate(faults))
 
+    def run_stream(self, pieces: Sequence[tuple[Image, Words]]) -> Outputs:
+        """Run streams from their beginning, one for each thread. A piece is an image, and the ``vectors`` that run on
+        it, one for each thread in turn; images differ in named weights, which are written before the piece, and states
+        are kept. It takes one session, because a new one resets the core."""
+        words = sum(vectors.size for _, vectors in pieces)
+        for image, vectors in pieces:
+            if vectors.ndim != 2 or vectors.shape[1] != image.vector or len(vectors) % image.config.threads:
+                threads = image.config.threads
+                raise InputError(f"the vectors must be those of {threads} threads, {image.vector} words each")
+        results = sum(len(vectors) * image.emits for image, vectors in pieces)
+        if max(words, results) >= POSITIONS:
+            most = (POSITIONS - 1) // (image.config.threads * max(image.vector, image.emits))
+            raise InputError(f"over the link streams of this program have at most {most:,} samples")
+        return self._sure(lambda force: self._run_pieces(pieces, force))
+
+    def _run_pieces(self, pieces: Sequence[tuple[Image, Words]], force: bool) -> Outputs:
+        info = self._load(pieces[0][0], force)
+        begin, found = (0, 0), []
+        for number, (image, vectors) in enumerate(pieces):
+            if number and (writes := list(image.named_weights())):
+                self._write(writes, image.config, begin[1])
+                self._requests.ask(Kind.SEAL, seal=seal(image))
+                self.retunes += 1
+            silent = min(len(vectors), max(0, image.silent_vectors - begin[0] // image.vector))
+            found.append(self._run(info, image, vectors, silent, begin))
+            begin = begin[0] + vectors.size, begin[1] + (len(vectors) - silent) * image.emits
+        words, faults = zip(*found, strict=True)
+        return Outputs(np.concatenate(words), np.concatenate(faults))
+
     def _run_sure(self, image: Image, vectors: Words) -> Outputs:
-        """The results of one session, or of a second one if the first are faulty or not complete."""
+        return self._sure(lambda force: self._run(self._load(image, force), image, vectors))
+
+    def _sure(self, session: Callable[[bool], Outputs]) -> Outputs:
+        """The results of one session, or of a second one if the first are faulty or not complete, for which the program
+        is loaded again."""
         try:
-            found = self._persist(lambda: self._run(self._load(image), image, vectors))
+            found = self._persist(lambda: session(False))
             if not found.faults.any():
                 return found
         except _UpsetError:
             pass
         self.recoveries += 1
-        return self._persist(lambda: self._run(self._load(image, force=True), image, vectors))
+        return self._persist(lambda: session(True))
 
     def _describe(self, reply: Reply) -> Status:
         size = REQUEST[Kind.SEAL]["seal"]
@@ -164,8 +197,9 @@ class Host:
         self.retunes += held
         return status.info
 
-    def _write(self, writes: Sequence[Write], config: CoreConfig) -> None:
-        """Carry out ``writes``, which are sorted by space and address; successive ones share a request."""
+    def _write(self, writes: Sequence[Write], config: CoreConfig, got: int = 0) -> None:
+        """Carry out ``writes``, which are sorted by space and address, in a session that gave ``got`` results so far;
+        successive ones share a request."""
         requests: list[tuple[dict[str, int], bytes]] = []
         for (space, _), group in groupby(
             enumerate(writes), key=lambda item: (item[1].space, item[1].address - item[0])
@@ -182,7 +216,7 @@ class Host:
             if self._requests.receive() is not None:
                 done, losses = done + 1, 0
             else:
-                self._locate()
+                self._locate(got)
                 sent, losses = done, self._requests.bear(losses)
 
     def _locate(self, got: int = 0) -> int:
@@ -191,10 +225,13 @@ class Host:
         at = got % POSITIONS
         return self._requests.ask(Kind.EXCHANGE, position=0, taken=at, start=at, count=0).accepted
 
-    def _run(self, info: BoardInfo, image: Image, vectors: Words) -> Outputs:
-        """The results of ``vectors`` in the session that is open."""
-        order = Order(image.config.threads, image.vector, image.emits, len(vectors))
-        exchange = Exchange(order, vectors.reshape(-1), image.config, info.results)
+    def _run(
+        self, info: BoardInfo, image: Image, vectors: Words, silent: int = 0, begin: tuple[int, int] = (0, 0)
+    ) -> Outputs:
+        """The results of ``vectors`` in the session that is open, of which the first ``silent`` have none. ``begin``
+        are the words and the results of the session so far."""
+        order = Order(image.config.threads, image.vector, image.emits, len(vectors), silent)
+        exchange = Exchange(order, vectors.reshape(-1), image.config, info.results, begin)
         # A long program gives no results for a while.
         patience = self._requests.attempts + image.steps * image.config.threads // PATIENCE
         losses = 0
@@ -211,12 +248,13 @@ class Host:
             if exchange.take(reply):
                 losses = 0
                 continue
-            if not exchange.resume(self._locate(exchange.got)):
+            if not exchange.resume(self._locate(begin[1] + exchange.got)):
                 raise _UpsetError("the board lost count of the words that it took")
             losses = losses + 1 if before == (exchange.accepted, exchange.got) else 0
             if losses >= patience:
                 raise _UpsetError(f"the core gives no results ({losses} requests in a row), though the board answers")
-        self._expect_rest(len(exchange.words), len(exchange.results), exchange.busy, patience)
+        ended = begin[0] + len(exchange.words), begin[1] + len(exchange.results)
+        self._expect_rest(*ended, exchange.busy, patience)
         words, faulty = order.outputs(exchange.results, exchange.faults, image)
         return Outputs(words, faulty)
 

@@ -46,6 +46,7 @@ from .isa import (
 )
 from .repeat import Trace, body_ends, loop_text, loop_words, unroll
 from .rolling import Layout, roll_words
+from .streams import padding
 
 __all__ = ["Image", "assemble", "disassemble", "fit_image"]
 
@@ -145,6 +146,11 @@ class Image:
         return self.window or 1 << self.vector.bit_length() - 1
 
     @property
+    def silent_vectors(self) -> int:
+        """The vectors of all threads that fill their windows and do not run."""
+        return padding(self.program) * self.config.threads
+
+    @property
     def settings(self) -> dict[Setting, int]:
         found = {
             Setting.LAST_WORD: len(self.words) - 1,
@@ -181,7 +187,7 @@ class Image:
         return cycles.timetable(self, sizes, waits)
 
     def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
-        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes)
+        return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes, waits.tunes)
 
     def named_weights(self) -> Iterator[Write]:
         """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""

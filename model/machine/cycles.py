@@ -8,6 +8,7 @@ a word that is issued: without loops step ``p`` issues word ``p``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -188,16 +189,19 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
     return Execution(words, faults, sent, hardware_words(config, registers), np.zeros(count, dtype=np.bool_))
 
 
-def execute_streams(image: Image, vectors: Words, sizes: Sequence[int], fresh: Sequence[bool]) -> Execution:
+def execute_streams(
+    image: Image, vectors: Words, sizes: Sequence[int], fresh: Sequence[bool], tuned: Sequence[Image] = ()
+) -> Execution:
     """The same for streams: batch after batch of ``sizes`` vectors, of which thread ``t`` runs the next sample of
-    stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew."""
+    stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew. ``tuned`` is the
+    image of each batch, if weights are written in between."""
     threads, kept = image.config.threads, list(image.state)
     start = np.repeat(image.start[:, None], threads, axis=1)
     parts, first = [execute(image, vectors[:0], start[:, :0])], 0
-    for size, anew in zip(sizes, fresh, strict=True):
+    for number, (size, anew) in enumerate(zip(sizes, fresh, strict=True)):
         if anew:
             state, tainted = start.copy(), np.zeros(threads, dtype=np.bool_)
-        part = execute(image, vectors[first : first + size], state[:, :size])
+        part = execute(tuned[number] if tuned else image, vectors[first : first + size], state[:, :size])
         parts.append(part._replace(tainted=tainted[:size].copy()))
         state[kept, :size] = part.left[kept]
         tainted[:size] |= part.faults.any(axis=0)
@@ -510,16 +514,50 @@ class Prediction(NamedTuple):
     fault: NDArray[np.bool_]
 
 
-def predict(image: Image, vectors: Words, when: Timetable, sizes: Sequence[int]) -> Prediction:
-    """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``."""
+def predict(
+    image: Image,
+    vectors: Words,
+    when: Timetable,
+    sizes: Sequence[int],
+    tunes: Sequence[tuple[int, int] | None] = (),
+) -> Prediction:
+    """All that happens in a core with ``vectors`` in batches of ``sizes``, whose timetable is ``when``. ``tunes`` are
+    the address and the word of those that were loaded on the way and are weights."""
     if image.config.window:
         vectors = window_rows(image, vectors, sizes, when.runs.tolist())
         sizes = when.runs[when.runs > 0].tolist()
-    streams = image.config.state
-    execution = execute_streams(image, vectors, sizes, when.fresh.tolist()) if streams else execute(image, vectors)
+    tuned = _tuned(image, when, tunes)
+    if image.config.state:
+        execution = execute_streams(image, vectors, sizes, when.fresh.tolist(), tuned)
+    elif tuned:
+        ends = np.cumsum(sizes)[:-1]
+        parts = [execute(tuned[batch], part) for batch, part in enumerate(np.split(vectors, ends))]
+        execution = Execution(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
+    else:
+        execution = execute(image, vectors)
     starts = when.starts.tolist()
     found = results(image, execution, starts, sizes)
     return Prediction(when, [retirements(image, execution, starts, sizes)], found.data, found.last, found.fault)
+
+
+def _tuned(image: Image, when: Timetable, tunes: Sequence[tuple[int, int] | None]) -> list[Image]:
+    """The image of each batch, where a weight was written that is not the one of ``image``; else nothing."""
+    written = [
+        (cycle, tune)
+        for cycle, tune in zip(when.loaded.tolist(), tunes, strict=False)
+        if tune is not None and tune[0] < len(image.weights)
+    ]
+    if all(image.weights[address] == word for _, (address, word) in written):
+        return []
+    out = []
+    for start in when.starts.tolist():
+        while written and written[0][0] < start:
+            address, word = written.pop(0)[1]
+            weights = image.weights.copy()
+            weights[address] = word
+            image = replace(image, weights=weights)
+        out.append(image)
+    return out
 
 
 def latency(image: MachineImage) -> int:

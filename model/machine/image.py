@@ -31,14 +31,15 @@ class Waits(NamedTuple):
 
     ``gaps[n]`` are idle cycles before the source offers input word ``n`` (counted from the word before), ``stalls[n]``
     the cycles that result ``n`` is valid before the sink is ready, ``pauses[n]`` those before word ``n`` is offered at
-    the load port; ``renews[n]`` says that it is no weight, so that streams begin anew. Without them, source and sink
-    never wait, and the load port is idle.
+    the load port; ``renews[n]`` says that it is no weight, so that streams begin anew, and ``tunes[n]`` is the address
+    and the word of one that is. Without them, source and sink never wait, and the load port is idle.
     """
 
     gaps: Sequence[int] | None = None
     stalls: Sequence[int] | None = None
     pauses: Sequence[int] = ()
     renews: Sequence[bool] = ()
+    tunes: Sequence[tuple[int, int] | None] = ()
 
 
 NO_WAITS = Waits()

@@ -22,7 +22,7 @@ PLACES = 8
 
 class Row(NamedTuple):
     """Words as columns. ``shape`` says all that must be equal from round to round; ``fields`` are the index fields,
-    ``used`` where they mean something, ``masks`` all bits of each."""
+    ``used`` where they mean something, which the shape decides, ``masks`` all bits of each."""
 
     shape: Column
     fields: tuple[Column, ...]
@@ -121,7 +121,8 @@ def _in_runs(equal: NDArray[np.bool_]) -> Column:
     lengths = (ends - begins)[kept]
     if not len(lengths):
         return np.zeros(0, dtype=np.int64)
-    return np.arange(lengths.sum()) + np.repeat(begins[kept] - (np.cumsum(lengths) - lengths), lengths)
+    out: Column = np.arange(lengths.sum()) + np.repeat(begins[kept] - (np.cumsum(lengths) - lengths), lengths)
+    return out
 
 
 def _placed(start: int, end: int, period: int, steps: tuple[int, ...]) -> Iterator[Stretch]:

@@ -23,6 +23,8 @@ __all__ = ["Rolled", "roll"]
 FIELDS = ("dst", "src", "u", "k")
 #: Loops whose last round is written flat, at most, because of a register that cannot be stored.
 MOST_PEELED = 256
+#: Loops that are looked at to find out which steps are still needed.
+AHEAD = 4
 #: Bits for the number of weights.
 COPY_BITS = 24
 #: The longest bodies of inner loops that are tried: short ones leave room for an outer loop.
@@ -49,7 +51,7 @@ def roll(words: Words, config: CoreConfig, weights: int) -> Rolled:
     distinct = np.where(takes, np.cumsum(takes), 0)
     if not np.array_equal(np.diff(distinct[takes]), np.diff(k[takes])):
         columns = tuple(distinct if name == "k" else column for name, column in zip(FIELDS, row.fields, strict=True))
-        rooms = (True, False)
+        rooms: tuple[bool, ...] = (True, False)
         found += [replace(loop, copied=True) for loop in _loops(row._replace(fields=columns), config)]
     else:
         rooms = (False,)
@@ -73,9 +75,9 @@ def roll(words: Words, config: CoreConfig, weights: int) -> Rolled:
             laid = _laid_weights(k, takes, items, weights, config.weights, dense=dense)
             if laid is None:
                 continue
-            columns, sources = {**fields, "k": laid[0]}, laid[1]
-            out = _write(columns, config, row, items)
-            if out is not None and _proven(columns, out, config, row):
+            wanted, sources = {**fields, "k": laid[0]}, laid[1]
+            out = _write(wanted, config, row, items)
+            if out is not None and _proven(wanted, out, config, row):
                 return Rolled(*out, sources)
     return Rolled(words, np.arange(len(words)), np.arange(weights))
 
@@ -330,11 +332,24 @@ class _Writer:
         self.offset = tuple(old + (loop.rounds - 1) * step for old, step in zip(self.offset, loop.steps, strict=True))
 
     def items(self, items: Items, shift: int) -> None:
+        loops = [item for item in items if isinstance(item, _Loop)]
+        written = 0
         for item in items:
             if isinstance(item, int):
                 self.add(0, item, item + shift)
+                continue
+            written += 1
+            if any(isinstance(part, _Loop) for part in item.items):
+                self.loop(item, 1, shift)
             else:
-                self.loop(item, int(any(isinstance(part, _Loop) for part in item.items)), shift)
+                self.loop(item, self.level(item, loops[written : written + AHEAD]) if shift == 0 else 0, shift)
+
+    def level(self, loop: _Loop, following: Sequence[_Loop]) -> int:
+        """The level of a loop without others in it or round it: one that has its steps already, else one whose steps no
+        loop that follows takes."""
+        if self.config.repeat == 1 or self.held.get(0) == loop.steps:
+            return 0
+        return int(self.held.get(1) == loop.steps or self.held.get(0) in [other.steps for other in following])
 
     def words(self, fields: dict[str, NDArray[np.int64]], row: Row) -> Words:
         """The stored words. A flat word is ``flat`` in the last round of all loops that it is in."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from skinny.scripts.common import Parser, add_command, print_json, print_table
 
-from . import estimate, fpga, functions, learn, power_up, precision, promises
+from . import estimate, fpga, functions, learn, loops, power_up, precision, promises
 
 __all__ = ["register"]
 
@@ -40,6 +40,7 @@ def register(commands: Any) -> None:
     functions.register(benches)
     learn.register(benches)
     promises.register(benches)
+    loops.register(benches)
 
 
 def lengths(args: argparse.Namespace) -> None:

@@ -69,14 +69,14 @@ def _series(name: str, count: int) -> Callable[[], tuple[Rows, Rows]]:
 
 
 SETS = {
-    "digits, images": DataSet(
+    "digits (images)": DataSet(
         _bundled("digits"),
         (700, 400, 300, 160),
         {None: 0.986, 700: 0.986, 400: 0.982, 300: 0.979, 160: 0.959},
         (12, 16),
         image=(8, 8),
     ),
-    "digits, table": DataSet(
+    "digits (table)": DataSet(
         _bundled("digits"), (700, 400, 300, 160), {700: 0.983, 400: 0.980, 300: 0.976, 160: 0.953}, (12, 16)
     ),
     "breast cancer": DataSet(_bundled("breast_cancer"), (70, 35, 20), {35: 0.965}, (2, 4)),

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.learn.fitting import Job, Point, fit, least_cycles, settings_for
+from skinny.model.learn.patterns import Grown, program_of, search
 from skinny.model.learn.quantise import Quantised, quantise
 from skinny.model.learn.sparse import Sparse
+from skinny.model.program.program import Program as ModelProgram
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -29,7 +31,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .program import Path, Program
-from .values import as_ring, as_whole, listed, shown
+from .values import as_ring, as_whole, expect_choice, listed, shown
 
 __all__ = ["SkinnyClassifier", "SkinnyRegressor"]
 
@@ -42,6 +44,8 @@ MOST_INPUTS = 1 << 16
 PLAIN = re.compile("[A-Za-z_][A-Za-z_0-9]*")
 
 Array = NDArray[Any]
+#: What computes in floats.
+Learned = Sparse | Grown
 #: Is told what is done, and how much of all.
 Watch = Callable[[str, float], None]
 
@@ -57,6 +61,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         width: int = 16,
         images: tuple[int, int] | None = None,
         curve: Sequence[int] | None = None,
+        patterns: str = "fixed",
         restarts: int = 8,
         effort: float = 1.0,
         clip: bool = False,
@@ -67,6 +72,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         self.width = width
         self.images = images
         self.curve = curve
+        self.patterns = patterns
         self.restarts = restarts
         self.effort = effort
         self.clip = clip
@@ -107,6 +113,16 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
             budgets = {UNLIMITED, budget, *(max(least, round(part * budget)) for part in CURVE)}
         else:
             budgets = {UNLIMITED, budget, *(as_whole(other, "budget of the curve") for other in self.curve)}
+        expect_choice(self.patterns, ("fixed", "search"), "patterns")
+        self.curve_: list[dict[str, Any]] = []
+        self._points: list[tuple[float, Array, Learned]] = []
+        self._inside = inside
+        seed = int(check_random_state(self.random_state).randint(1 << 31))
+        if self.patterns == "search":
+            self._search(
+                rows, targets, task, sorted(budgets - {UNLIMITED}, reverse=True), ring, names, argmax, seed, watch
+            )
+            return
         job = Job(
             rows[:, inside],
             targets,
@@ -116,32 +132,66 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
             restarts,
             float(self.effort),
             image,
-            int(check_random_state(self.random_state).randint(1 << 31)),
+            seed,
         )
         fitted = fit(job) if watch is None else fit(job, watch)
-        self.curve_: list[dict[str, Any]] = []
-        self._points: list[tuple[Quantised, Array, Sparse]] = []
         for point in fitted.curve:
             made, columns = self._quantised(point, ring, rows, inside, names, outputs, argmax)
-            entry: dict[str, Any] = {
-                "budget": None if point.budget == UNLIMITED else point.budget,
-                "cycles": made.program.words + made.program.emits,
-                "setting": str(point.setting),
-                "score": point.score,
-                "program": Program(made.program),
-            }
-            self.curve_.append(entry)
-            self._points.append((made, columns, point.program))
-        self._inside = inside
+            factor = float(made.words.outputs[0]) if argmax else 1.0
+            self._add(point.budget, str(point.setting), point.score, made.program, factor, columns, point.program)
         self._take(next(place for place, point in enumerate(fitted.curve) if point.budget == budget))
+
+    def _search(
+        self,
+        rows: Array,
+        targets: Array,
+        task: str,
+        budgets: Sequence[int],
+        ring: FixedPoint,
+        names: Sequence[str],
+        argmax: str,
+        seed: int,
+        watch: Watch | None,
+    ) -> None:
+        """The same with searched patterns, which have one output."""
+        if task == "classes" or (task == "numbers" and targets.shape[1] > 1):
+            raise InputError("patterns are searched for one output: two classes, or one number a row")
+        chosen = rows[:, self._inside]
+        options = {} if watch is None else {"watch": watch}
+        found = search(chosen, targets.reshape(len(rows)), task, budgets, seed, float(self.effort), **options)
+        ends = zip(chosen.min(axis=0).tolist(), chosen.max(axis=0).tolist(), strict=True)
+        box = [(Fraction(low), Fraction(high)) for low, high in ends]
+        for entry in found:
+            program = program_of(entry, ring, box, [names[u] for u in self._inside.tolist()], argmax)
+            self._add(entry.budget, "a searched pattern", entry.score, program, 1.0, self._inside, entry)
+        self._take(next(place for place, entry in enumerate(found) if entry.budget == self.budget))
+
+    def _add(
+        self,
+        budget: int,
+        setting: str,
+        score: float,
+        program: ModelProgram,
+        factor: float,
+        columns: Array,
+        exact: Learned,
+    ) -> None:
+        """One more point of the curve."""
+        self.curve_.append(
+            {
+                "budget": None if budget == UNLIMITED else budget,
+                "cycles": program.words + program.emits,
+                "setting": setting,
+                "score": score,
+                "program": Program(program),
+            }
+        )
+        self._points.append((factor, columns, exact))
 
     def _take(self, place: int) -> None:
         """Predict with the program of a point of the curve."""
-        made, columns, exact = self._points[place]
+        self._factor, self.columns_, self._exact = self._points[place]
         self.program_: Program = self.curve_[place]["program"]
-        self.columns_ = columns
-        self._exact = exact
-        self._factor = float(made.words.outputs[0]) if made.program.argmax else 1.0
 
     def with_point(self, place: int) -> Self:
         """An estimator that predicts with the program of entry ``place`` of ``curve_``."""
@@ -188,7 +238,8 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         ends = zip(rows[:, columns].min(axis=0).tolist(), rows[:, columns].max(axis=0).tolist(), strict=True)
         box = [(Fraction(low), Fraction(high)) for low, high in ends]
         title = f"learned: {point.setting}"
-        return quantise(program, ring, box, [names[u] for u in columns], outputs, argmax, title), columns
+        chosen = [names[u] for u in columns.tolist()]
+        return quantise(program, ring, box, chosen, outputs, argmax, title, rows[:, columns]), columns
 
     def _elements(self, given: Any) -> Array:
         """The words of the rows ``given``, rows outside the box of the training data told."""
@@ -276,9 +327,10 @@ class SkinnyClassifier(ClassifierMixin, _SkinnyEstimator):  # type: ignore[misc]
     """A classifier that is a program of at most ``budget`` cycles in the word of ``ring``.
 
     ``ring`` is ``"fixed:BITS"`` or ``"fixed:BITS.FRAC"``, ``width`` the most registers, ``images`` the height and
-    width of rows that are images, ``curve`` the other budgets of ``curve_``. ``restarts`` programs of each kind are
-    trained; ``effort`` multiplies the steps of training. Rows outside the box of the training data are told by a
-    warning, and clipped to it with ``clip``.
+    width of rows that are images, ``curve`` the other budgets of ``curve_``. With ``patterns="search"`` deep programs
+    of one output on three registers are searched. ``restarts`` programs of each kind are trained; ``effort``
+    multiplies the steps of training. Rows outside the box of the training data are told by a warning, and clipped to
+    it with ``clip``.
 
     After ``fit``: ``program_`` is the program, whose result is the number of the class in ``classes_``; it reads the
     columns ``columns_``; ``curve_`` are programs of other budgets with the accuracy on rows that were kept back;

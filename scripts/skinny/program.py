@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
@@ -18,9 +19,9 @@ from typing import Any
 import numpy as np
 from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.formula.definitions import Definitions
+from skinny.model.formula.definitions import Definitions, StateFormula
 from skinny.model.formula.formula import Formula, formula_text
-from skinny.model.formula.parse import parse_definitions, parse_formula
+from skinny.model.formula.parse import parse_definitions
 from skinny.model.frontends.find import import_model
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program import storage
@@ -48,11 +49,13 @@ from .answers import (
 from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
 from .extras import needs_extra
 from .streams import (
+    Piece,
     first_sample,
     random_samples,
     samples_for,
     stream_results,
     stream_simulation,
+    tuned,
     watched_stream,
 )
 from .trace import Trace
@@ -101,6 +104,7 @@ def compile(
     keep: str | None = None,
     argmax: str = "",
     inputs: str | Sequence[str] = (),
+    states: Mapping[str, tuple[Number, str | Formula]] | None = None,
     calibration: Any = None,
 ) -> Program:
     """Compile a formula or a trained model to a program and prove the result.
@@ -112,7 +116,9 @@ def compile(
     (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
     ``argmax`` it sends the number of its largest output alone, under that name.
     ``inputs`` names all inputs in the order of an input vector (``"x0 x1 x2"`` or a list); those that the program does
-    not read are left out of it. A formula keeps all promises, on three registers, unless it is asked otherwise.
+    not read are left out of it. ``states`` are those of a dict of formulas, ``{"s": (0, s + x)}``: the value before the
+    first sample of a stream, and the formula of the next one (docs/streams.md). A formula keeps all promises, on three
+    registers, unless it is asked otherwise.
     ``skinny compile --help`` explains the other options.
 
     In place of a formula, an estimator of scikit-learn, or a network in ONNX (the path of its ``.onnx`` file, or what
@@ -132,6 +138,7 @@ def compile(
             "scale": scale != "none",
             "argmax": bool(argmax),
             "inputs": bool(inputs),
+            "states": bool(states),
         }
         for option, given in formulas_only.items():
             if given:
@@ -147,7 +154,7 @@ def compile(
         )
     if calibration is not None:
         raise InputError("calibration is about trained models: a formula is compiled without it")
-    definitions, title = _definitions(formula)
+    definitions, title = _definitions(formula, {} if states is None else states)
     width = None if width is None else as_whole(width, "width")
     expect_choice(contract, CONTRACTS, "contract")
     precision = None
@@ -280,18 +287,27 @@ class Program:
         """The states of a stream program, by name, and their registers."""
         return dict(self.model.state)
 
-    def run_stream(self, samples: Any = None, ring: str | Ring | None = None, *, pad: bool = False) -> StreamResults:
+    def run_stream(
+        self,
+        samples: Any = None,
+        ring: str | Ring | None = None,
+        *,
+        pad: bool = False,
+        retune: Mapping[int, Mapping[str, Number]] | None = None,
+    ) -> StreamResults:
         """The outputs of a program with states or a window on a stream, one list of numbers for each output.
 
         ``samples`` are those of one stream, in the order of time, as :meth:`run` takes a batch; or an array of shape
         ``(streams, samples, words)``, and there is a list for each stream then. A program without inputs takes the
         number of samples. A window has results when it is full: with the first sample if ``pad`` puts zeros before it.
+        ``retune`` sets named weights while the stream runs, ``{500: {"kp": 1.2}}`` before sample 500, counted from 1.
         Ring and warnings are as for :meth:`run`.
         """
         ring = self._ring(ring, "exact")
         units = Units(self.model, ring)
         given, single = self._samples(samples, units, pad)
-        found, precision = watched_stream(self.model, ring, given, pad)
+        pieces = tuned(self.model, retune or {}, given.elements.shape[1])
+        found, precision = watched_stream(pieces, ring, given, pad)
         _warn(precision)
         return _results(units, found, single)
 
@@ -330,7 +346,7 @@ class Program:
         count = samples.elements.shape[1]
         if count < first:
             raise InputError(f"the window is full with sample {first}, not with {count}: pad fills it with zeros")
-        _warn(watched_stream(self.model, ring, samples, pad)[1])
+        _warn(watched_stream([Piece(0, self.model)], ring, samples, pad)[1])
         state = begin_streams(self.model, ring, 1, padded=pad)
         found, starts = runs_of(self.model, ring, samples.elements[0], state)
         return Trace(self.model, ring, found[-1], starts[-1])
@@ -439,6 +455,7 @@ class Program:
         *,
         random: int | None = None,
         pad: bool = False,
+        retune: Mapping[int, Mapping[str, Number]] | None = None,
         threads: int | None = None,
         simulator: str | None = None,
         vcd: Path | None = None,
@@ -446,9 +463,9 @@ class Program:
         """Simulate the core on streams, a thread for each, and compare it with the cycle model in every cycle; a
         difference is a :exc:`CheckError`.
 
-        ``samples`` are as for :meth:`run_stream`; or ``random`` is the number of random samples of as many streams as
-        the core has threads. ``results`` holds what :meth:`run_stream` gives, by name. ``skinny sim --help`` explains
-        the options and the other keys.
+        ``samples`` and ``retune`` are as for :meth:`run_stream`; or ``random`` is the number of random samples of as
+        many streams as the core has threads. ``results`` holds what :meth:`run_stream` gives, by name. ``skinny sim
+        --help`` explains the options and the other keys.
         """
         from skinny.sim import SIMULATORS
         from skinny.sim.simulators.choose import choose
@@ -466,12 +483,13 @@ class Program:
             raise InputError("give samples or a number of random samples, not both")
         else:
             given, single = random_samples(as_whole(random, "number of random samples"), image), False
-        expected, precision = watched_stream(self.model, ring, given, pad)
+        pieces = tuned(self.model, retune or {}, given.elements.shape[1])
+        expected, precision = watched_stream(pieces, ring, given, pad)
         precision = precision if random is None or self.model.box is not None else lost_weights(self.model, ring)
         _warn(precision)
         taken, _ = choose(simulator, waveform is not None)
         began = perf_counter()
-        found, figures = stream_simulation(image, given.elements, expected, taken, padded=pad, vcd=waveform)
+        found, figures = stream_simulation(image, pieces, given.elements, expected, taken, padded=pad, vcd=waveform)
         figures |= {"simulator": taken, "seconds": perf_counter() - began, "precision": precision.counts}
         columns = stream_results(units, found)
         return figures | {"results": {name: column[0] if single else column for name, column in columns.items()}}
@@ -623,9 +641,11 @@ def _warn(precision: Precision) -> None:
         warnings.warn(precision.line, PrecisionWarning, stacklevel=3)
 
 
-def _definitions(given: Any) -> tuple[Definitions, str]:
+def _definitions(given: Any, states: Any) -> tuple[Definitions, str]:
     """What was given as formulas, and the title of the program."""
     if isinstance(given, str):
+        if states:
+            raise InputError("states are part of the text of a formula: 'state s = 0; next s = …'")
         return parse_definitions(given), given
     if isinstance(given, Formula):
         given = {"y": given}
@@ -638,8 +658,23 @@ def _definitions(given: Any) -> tuple[Definitions, str]:
         if not isinstance(name, str):
             raise InputError(f"the name of an output must be a text, not {shown(name)}")
         outputs[name] = _output(name, formula)
-    title = "; ".join(f"{name} = {formula_text(formula, LONGEST_TITLE)}" for name, formula in outputs.items())
-    return Definitions(outputs, (), (), 0), title
+    if not isinstance(states, Mapping):
+        raise InputError(f"states must be a dict of pairs, a number and a formula, not {shown(states)}")
+    steps = [_state(name, pair) for name, pair in states.items()]
+    texts = [(f"state {step.name} = {step.start}; next {step.name}", step.next) for step in steps]
+    title = "; ".join(
+        f"{name} = {formula_text(formula, LONGEST_TITLE)}" for name, formula in [*texts, *outputs.items()]
+    )
+    return Definitions.of(outputs, steps), title
+
+
+def _state(name: Any, pair: Any) -> StateFormula:
+    if not (isinstance(name, str) and re.fullmatch("[A-Za-z_][A-Za-z_0-9]*", name)):
+        raise InputError(f"the name of a state must be a text like 's', not {shown(name)}")
+    values = as_list(pair, f"state {name!r}")
+    if len(values) != 2:
+        raise InputError(f"state {name!r}: expected its first value and the formula of the next one, not {shown(pair)}")
+    return StateFormula(name, as_number(values[0], f"state {name!r}"), _output(name, values[1]))
 
 
 def _output(name: str, given: Any) -> Formula:
@@ -650,7 +685,10 @@ def _output(name: str, given: Any) -> Formula:
     if not isinstance(given, str):
         raise InputError(f"output {name!r}: a formula must be a text or a Formula, not {shown(given)}")
     try:
-        parsed = parse_formula(given)
+        found = parse_definitions(given)
+        if found.states:
+            raise InputError("states of formulas in a dict are given as states=")
+        parsed = found.outputs
     except InputError as error:
         raise InputError(f"output {name!r}: {error}") from None
     if list(parsed) not in (["y"], [name]):

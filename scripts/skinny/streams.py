@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from skinny.model.errors import CheckError
+from skinny.model.errors import CheckError, InputError
+from skinny.model.machine.image import Waits, Write
 from skinny.model.machine.streams import expect_room, interleaved, padding, separated, threads_used
 from skinny.model.program.program import Program
 from skinny.model.program.units import Encoded, Units
@@ -21,10 +22,26 @@ if TYPE_CHECKING:
     from skinny.model.machine.image import MachineImage
     from skinny.sim.check.stimulus import Stimulus
 
-__all__ = ["first_sample", "random_samples", "samples_for", "stream_results", "stream_simulation", "watched_stream"]
+__all__ = [
+    "Piece",
+    "first_sample",
+    "random_samples",
+    "samples_for",
+    "stream_results",
+    "stream_simulation",
+    "tuned",
+    "watched_stream",
+]
 
 #: Samples that are run between two steps of the progress bar.
 CHUNK = 2_000
+
+
+class Piece(NamedTuple):
+    """From the sample ``first`` on, counted from 0, weights are those of ``program``."""
+
+    first: int
+    program: Program
 
 
 def first_sample(program: Program, padded: bool) -> int:
@@ -32,23 +49,36 @@ def first_sample(program: Program, padded: bool) -> int:
     return 1 if padded else padding(program) + 1
 
 
+def tuned(program: Program, retunes: Mapping[int, Mapping[str, Number]], count: int) -> list[Piece]:
+    """The pieces of a run of ``count`` samples, when named weights get other values before the samples with the numbers
+    of ``retunes``, from 1."""
+    pieces = [Piece(0, program)]
+    for number in sorted(retunes):
+        if not 1 <= number <= count:
+            raise InputError(f"weights are set before a sample, 1 to {count}, not {number}")
+        program = program.with_weights(**retunes[number])
+        pieces.append(Piece(number - 1, program))
+    return pieces
+
+
 def watched_stream(
-    program: Program,
+    pieces: Sequence[Piece],
     ring: Ring,
     samples: Encoded,
     padded: bool = False,
-    watch: Callable[[list[Array]], Iterable[Array]] = iter,
+    watch: Callable[[list[tuple[Program, Array]]], Iterable[tuple[Program, Array]]] = iter,
 ) -> tuple[Array, Precision]:
     """The outputs of a golden run of ``samples``, of shape ``(streams, samples, words)``, as elements of shape
-    ``(streams, runs, results)``, and what fixed point took away. ``watch`` is given the pieces of the run, hands them
+    ``(streams, runs, results)``, and what fixed point took away. ``watch`` is given the parts of the run, hands them
     out one after the other, and so can tell how far it is."""
+    program = pieces[0].program
     program.expect_stream("a stream needs")
     elements = samples.elements
     state = begin_streams(program, ring, len(elements), padded=padded)
     outputs, wrapped = [], 0
     with np.errstate(all="ignore"):  # floats may overflow; inf says so
-        for piece in watch(np.array_split(elements, max(1, elements.shape[1] // CHUNK), axis=1)):
-            found = run_stream(program, ring, piece, state, watched=True)
+        for tuned, part in watch(list(_parts(pieces, elements))):
+            found = run_stream(tuned, ring, part, state, watched=True)
             outputs.append(found.outputs)
             wrapped += 0 if found.wrapped is None else int(found.wrapped.sum())
             state = found.state
@@ -61,6 +91,14 @@ def watched_stream(
         rounded=int(samples.rounded.sum()),
     )
     return np.concatenate(outputs, axis=1), precision
+
+
+def _parts(pieces: Sequence[Piece], samples: Array) -> Iterator[tuple[Program, Array]]:
+    """Samples in parts of one program each that are not too long."""
+    cuts = np.split(samples, [piece.first for piece in pieces[1:]], axis=1)
+    for piece, part in zip(pieces, cuts, strict=True):
+        for chunk in np.array_split(part, max(1, part.shape[1] // CHUNK), axis=1):
+            yield piece.program, chunk
 
 
 def random_samples(count: int, image: MachineImage) -> Encoded:
@@ -84,6 +122,7 @@ def stream_results(units: Units, outputs: Array) -> dict[str, list[list[Number]]
 
 def stream_simulation(
     image: MachineImage,
+    pieces: Sequence[Piece],
     samples: Array,
     expected: Array,
     simulator: str,
@@ -93,8 +132,9 @@ def stream_simulation(
     watch: Callable[[list[Stimulus]], Iterable[Stimulus]] = iter,
 ) -> tuple[Array, dict[str, Any]]:
     """Run the elements ``samples`` of shape ``(streams, samples, words)`` on the simulated core that holds ``image``, a
-    thread for each stream: the outputs of shape ``(streams, runs, results)``, and the figures of the run. The first
-    difference from the cycle model, or from the outputs ``expected``, is a :exc:`CheckError`."""
+    thread for each stream, while the named weights of the ``pieces`` are written: the outputs of shape ``(streams,
+    runs, results)``, and the figures of the run. The first difference from the cycle model, or from the outputs
+    ``expected``, is a :exc:`CheckError`."""
     from skinny.sim.check.record import outputs
     from skinny.sim.check.stimulus import Stimulus
     from skinny.sim.simulators.choose import simulate
@@ -104,7 +144,23 @@ def stream_simulation(
     expect_room(config, streams)
     zeros = padding(program) if padded else 0
     given = np.concatenate([np.zeros((streams, zeros, words), dtype=samples.dtype), samples], axis=1)
-    stimulus = Stimulus(image, interleaved(config, given), [threads_used(config, streams)] * (zeros + count))
+    sizes = [threads_used(config, streams)] * (zeros + count)
+    silent = 0 if padded else padding(program)
+    for first, tuned in pieces:
+        if first <= silent:
+            image = image.reassemble(tuned)
+    loads: list[Write] = []
+    pauses: list[int] = []
+    for first, tuned in pieces:
+        if first <= silent:
+            continue
+        # They are offered while the sample before runs, and taken before the next one.
+        plan = image.timetable(sizes[: zeros + first], Waits(pauses=pauses, renews=[False] * len(pauses)))
+        writes = list(image.reassemble(tuned).lanes[0].named_weights())
+        ready = int(plan.loaded[-1]) + 1 if len(plan.loaded) else 0
+        pauses += [int(plan.starts[-1]) + 1 - ready, *[0] * (len(writes) - 1)][: len(writes)]
+        loads += writes
+    stimulus = Stimulus(image, interleaved(config, given), sizes, loads=loads, pauses=np.array(pauses, dtype=np.int64))
     (record,) = simulate(image, watch([stimulus]), simulator, vcd)
     sent = outputs(stimulus, record)[:, : len(program.results)]
     found = separated(config, sent, streams)

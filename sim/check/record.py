@@ -73,7 +73,8 @@ def expect(stimulus: Stimulus, trace: bool = True, cycles: int | None = None) ->
     """The record that follows from ``stimulus`` in the cycle model, of the first ``cycles`` cycles or of all."""
     pauses = _listed(stimulus.pauses) or [0] * len(stimulus.loads)
     renews = [write.space != Space.WEIGHTS for write in stimulus.loads]
-    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses, renews)
+    tunes = [(write.address, write.data) if write.space == Space.WEIGHTS else None for write in stimulus.loads]
+    waits = Waits(_listed(stimulus.gaps), _listed(stimulus.stalls), pauses, renews, tunes)
     image = stimulus.image
     plan, retired, *words = image.predict(stimulus.vectors, stimulus.sizes, waits)
     results = np.zeros(len(plan.valid), dtype=RESULT)

@@ -23,8 +23,9 @@ class Stimulus:
     The vectors come in batches of ``sizes``. ``gaps`` are the idle cycles before each input word, ``stalls`` the cycles
     that each result waits for the sink; without them nobody waits. ``loads`` are words that are offered at the load
     port during the run, each after ``pauses`` idle cycles. Those that are taken before the last batch starts must leave
-    everything as ``image`` has it. In a core with state or a window all streams begin anew with the first batch of a
-    run: a reset or a load of the image comes before.
+    everything as ``image`` has it, but for weights, which count from the next batch on (not in an engine). In a core
+    with state or a window all streams begin anew with the first batch of a run: a reset or a load of the image comes
+    before.
     """
 
     image: MachineImage

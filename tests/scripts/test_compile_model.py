@@ -97,4 +97,5 @@ def test_files_that_are_no_network(skinny, folder):
         code, out, err = skinny("compile", name)
         assert (code, out) == (2, "")
         assert err.startswith(f"skinny: error: {name}: {why}")
+    assert "model.pkl: a pickle runs code of whoever wrote it when it is read" in skinny("compile", "model.pkl")[2]
     assert "--calibration is about trained models" in skinny("compile", "a*b", "--calibration", "rows.csv")[2]

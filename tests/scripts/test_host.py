@@ -86,6 +86,41 @@ def test_load_run_info_reset(folder, skinny, answer, port):
     assert f"holds a program with the seal {seal(image):08x}" in out
 
 
+#: A core for streams; the board is that of the tests of the link.
+STREAMS = BoardInfo(
+    CoreConfig(FixedPoint(16, 8), state=True, window=True, assign=True, sums=True, depth=32, inputs=4, weights=8),
+    *("simulated", 24_000_000),
+    results=16,
+    buffer=512,
+)
+
+
+@pytest.mark.parametrize("pad", [(), ("--pad",)])
+def test_streams_and_weights_that_are_set_on_the_way(folder, skinny, answer, pad):
+    """y = s + k·x - (the x before), by hand; s is the last y."""
+    formula = "weight k = 2 in 0:4; state s = 1; let n = s + k*x - x[t-1]; next s = n; y = n"
+    assert skinny("compile", formula, "--keep", "none", "--width", "3", "-o", "w.skn")[0] == 0
+    given = {"a": [1, 2, -1, 3, 0, 1], "b": [0, -2, 2, 1, 1, -3]}
+    expected = []
+    for name, x in given.items():
+        (folder / f"{name}.csv").write_text("\n".join(["x", *map(str, x)]) + "\n")
+        s, y = 1, []
+        for t in range(0 if pad else 1, 6):
+            s += (2 if t < 3 else 3) * x[t] - (x[t - 1] if t else 0)
+            y.append(s)
+        expected.append(y)
+    with terminal(SimulatedBoard(STREAMS)) as port:
+        options = ("--stream", "a.csv", "--stream", "b.csv", "--retune", "4:k=3", *pad)
+        found = answer("host", port, "run", "w.skn", *options)
+        assert found["results"] == {"y": expected}
+        assert (found["streams"], found["samples"], found["first"], found["faults"]) == (2, 6, 1 if pad else 2, [])
+        assert (found["core"]["state"], found["core"]["window"]) == (True, True)
+        code, out, _ = skinny("host", port, "run", "w.skn", *options)
+        assert (code, out.splitlines()[2].split()) == (0, [str(found["first"]), *(f"{y[0]}.0" for y in expected)])
+        assert skinny("host", port, "load", "w.skn", "--stream", "a.csv")[0] == 2
+        assert "in place of --inputs" in skinny("host", port, "run", "w.skn", "--inputs", "x=1")[2]
+
+
 def test_loading_by_force(folder, skinny, answer, port):
     answer("host", port, "load", "p.skn", "--force")
     assert not answer("host", port, "load", "p.skn")["loaded"]

@@ -127,17 +127,63 @@ def _open_layer(value: int, registers: Registers, readers: Sequence[Sequence[tup
 
 
 def arrival(graph: Graph, registers: Registers) -> Listing:
-    """Each value as soon as the inputs that it depends on have arrived, in the order of the inputs."""
+    """Values as soon as the inputs that they depend on have arrived, in the order of the inputs; each is added to its
+    readers at once, as in a shift register."""
     sender = _Sender(graph, registers)
     needs = _needs(graph)
     latest: list[int] = []
-    for value in graph.values:
-        read = [u for group in value.groups for (_, u, _), _ in group.form]
-        latest.append(max([*read, *(latest[operand] for group in value.groups for operand in operands(group))]))
-    for value in sorted(range(len(latest)), key=latest.__getitem__):
+    for made in graph.values:
+        read = [u for group in made.groups for (_, u, _), _ in group.form]
+        latest.append(max([*read, *(latest[operand] for group in made.groups for operand in operands(group))]))
+    order = sorted(range(len(latest)), key=latest.__getitem__)
+    readers: list[list[tuple[int, int]]] = [[] for _ in graph.values]
+    missing = [[len(set(operands(group))) for group in value.groups] for value in graph.values]
+    for reader in order:
+        for place, group in enumerate(graph.values[reader].groups):
+            for operand in dict.fromkeys(operands(group)):
+                readers[operand].append((reader, place))
+    #: When each value was opened; those that are opened at first count in their order.
+    opened = {value: place - len(order) for place, value in enumerate(order)}
+    if registers.assign:
+        _open_all(order, registers, readers)
+    for clock, value in enumerate(order):
         sender.look()
+        if not registers.remaining[value]:
+            continue  # it was sent
+        for place, group in enumerate(graph.values[value].groups):
+            if next(operands(group), None) is None and registers.is_missing(value, place):
+                registers.execute(value, place)
         _ensure(value, registers, needs)
+        # The last one, which is not open yet, takes over the register.
+        for reader, place in sorted(
+            readers[value], key=lambda pair: (registers.where[pair[0]] == NONE, opened[pair[0]])
+        ):
+            missing[reader][place] -= 1
+            if registers.where[reader] == NONE:
+                opened[reader] = clock
+            if not missing[reader][place] and registers.is_missing(reader, place):
+                _ready(reader, place, registers, needs)
+                registers.execute(reader, place)
     return _rest(sender, registers, needs)
+
+
+def _open_all(order: Sequence[int], registers: Registers, readers: Sequence[Sequence[tuple[int, int]]]) -> None:
+    """Open all sums with their constants, but for those that take over a register, where there are registers for
+    that."""
+    last = [found[-1] if found else None for found in readers]
+
+    def begins(value: int) -> bool:
+        groups = registers.values[value].groups
+        takes = any(g.form == UNIT and g.base != ONE and last[g.base] == (value, n) for n, g in enumerate(groups))
+        return registers.constants[value] != NONE and len(groups) > 1 and not takes
+
+    opened = [value for value in order if begins(value)]
+    if len(opened) < len(registers.free):
+        before = len(registers.code)
+        for value in opened:
+            registers.begin(value)
+        # A loop from the last register down leaves room for what follows: no register is stored as number 1.
+        registers.code[before:] = registers.code[before:][::-1]
 
 
 def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
@@ -183,7 +229,7 @@ def packed(listing: Listing) -> Listing:
         )
         for instruction in listing.code
     ]
-    outputs = [(name, number(register), *rest) for name, register, *rest in listing.outputs]
+    outputs = [(name, number(register), at, restart) for name, register, at, restart in listing.outputs]
     return Listing(code, outputs, listing.cycles, max(listing.width - 1, 3))
 
 

@@ -58,7 +58,7 @@ class Registers:
         count = len(graph.values)
         #: The places of free registers in the order in which they are given away. Where loops are wanted, register 0
         #: is the last, so that the others follow each other.
-        self.sequence = [*range(2, width), 0] if assign else [0, *range(2, width)]
+        self.sequence: list[int] = [*range(2, width), 0] if assign else [0, *range(2, width)]
         self.places = {register: place for place, register in enumerate(self.sequence)}
         self.free = list(range(len(self.sequence)))
         self.where = [NONE] * count
@@ -222,7 +222,7 @@ class Registers:
                 self._evict()
             else:
                 self._clear()
-        register = self.sequence[heapq.heappop(self.free)]
+        register: int = self.sequence[heapq.heappop(self.free)]
         self.widest = max(self.widest, register + 1)
         return register
 

@@ -29,8 +29,9 @@ EFFORT = 20_000
 LONGEST = 20
 #: The same for what is larger than :data:`EFFORT`.
 LARGEST = 2
-#: Cores with more registers have them in memory.
+#: Cores with more registers have them in memory, where so many take no more room than fewer.
 MOST_FLIPFLOPS = 16
+LEAST_MEMORY = 64
 
 
 def shortest(
@@ -109,8 +110,9 @@ def _better(one: Listing, other: Listing) -> bool:
 
 
 def _room(width: int) -> int:
-    """The registers that a core has for a program of ``width``: a power of two of them where they are in memory."""
-    return width if width <= MOST_FLIPFLOPS else 1 << (width - 1).bit_length()
+    """The registers that a core has for a program of ``width``: a power of two of them where they are in memory, and
+    few are no cheaper than :data:`LEAST_MEMORY`."""
+    return width if width <= MOST_FLIPFLOPS else max(LEAST_MEMORY, 1 << (width - 1).bit_length())
 
 
 def _styles(keep: Set[str], relu: bool) -> Iterator[Style]:

@@ -126,10 +126,8 @@ def _slice(step: Step) -> Value:
         step.refuse("its starts, ends, axes and steps do not fit together: the file is not a valid model")
     spans = [slice(None)] * len(shape)
     for start, end, given, stride in zip(starts, ends, axes, steps, strict=True):
-        # As in Python, but an end before the first element, which a negative stride can reach, has no number there.
         axis = step.axis(given, len(shape))
-        until = None if stride < 0 and end < -shape[axis] else max(-END, min(end, END))
-        spans[axis] = slice(max(-END, min(start, END)), until, stride)
+        spans[axis] = slice(max(-END, min(start, END)), max(-END, min(end, END)), stride)
     return _moved(step, lambda array: array[tuple(spans)])
 
 

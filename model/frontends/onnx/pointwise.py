@@ -36,7 +36,7 @@ def _clip(step: Step) -> Value:
         low = float(step.constant(1, "minimum").item())
     if step.has(2):
         high = float(step.constant(2, "maximum").item())
-    return clipped(step, step.forms(), min(low, high), high)
+    return clipped(step, step.forms(), low, high)
 
 
 def clipped(step: Step, forms: Forms, low: float, high: float) -> Forms:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from skinny.model.compiler import candidates, drafts, passes
+from skinny.model.compiler import candidates, drafts, passes, pipeline
 from skinny.model.compiler.goal import parse_keep
 from skinny.model.compiler.pipeline import PASSES, Precision, compile_formula
 from skinny.model.compiler.prove import prove
@@ -19,6 +19,7 @@ from skinny.model.program.program import Program
 from skinny.model.program.text import dumps
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Ring
 from skinny.model.run.golden import run
+from skinny.scripts.bench.networks import adder
 
 NAMES = "a b c d"
 LEAVES = variables(NAMES)
@@ -511,3 +512,50 @@ def test_a_formula_with_relu_that_does_not_fit_is_refused():
     with pytest.raises(InputError, match="the formula does not fit 3 registers: --width allows more"):
         compile_formula(parse_formula(text), keep=frozenset())
     assert compile_formula(parse_formula(text), width=20, keep=frozenset()).program.width <= 20
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 6}, {"keep": frozenset()}, {"contract": "in-place"}])
+def test_inputs_come_in_the_order_that_is_asked_for(options):
+    outputs = parse_formula("y = 3*c*a + b - a; z = 0*d + a*b + 2*f")
+    assert compile_formula(outputs, **options).program.inputs == ("c", "a", "b", "d", "f")
+    program = compile_formula(outputs, inputs=["a", "b", "c", "d", "e", "f"], **options).program
+    assert program.inputs == ("a", "b", "c", "f")
+    ring = Modular(32)
+    found = run(program, ring, ring.encode_all([5, 7, 11, 13])[None]).outputs
+    assert found[0].tolist() == [3 * 11 * 5 + 7 - 5, 5 * 7 + 2 * 13]
+
+
+def test_inputs_keep_their_boxes_and_scales():
+    outputs = parse_formula("y = b*a + 0*c + a")
+    box = {"a": (Fraction(0), Fraction(4)), "b": (Fraction(-1), Fraction(1)), "c": (Fraction(0), Fraction(99))}
+    precision = Precision(16, None, box, None, True)
+    program = compile_formula(outputs, inputs=["c", "b", "a"], precision=precision).program
+    assert program.inputs == ("b", "a")
+    assert program.box == (box["b"], box["a"])
+    other = compile_formula(outputs, precision=precision).program
+    scales = dict(zip(other.inputs, other.input_scales, strict=True))
+    assert program.input_scales == (scales["b"], scales["a"])
+    assert scales["b"] != scales["a"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (["a"], "the formula reads 'b', which inputs does not name"),
+        (["a", "b", "a"], "the input 'a' is named twice in"),
+    ],
+)
+def test_all_inputs_must_be_named_once(inputs, message):
+    with pytest.raises(InputError, match=message):
+        compile_formula(parse_formula("a*b"), inputs=inputs)
+
+
+@pytest.mark.parametrize("text", [adder(4), "y = " + " + ".join(f"{n}*x{n}" for n in range(2, 30))])
+def test_blocks_that_cannot_win_are_left_out(text, monkeypatch):
+    """Neither a formula whose parts are used again and again nor a linear form is given to the compiler of blocks."""
+
+    def compiled(*_):
+        raise AssertionError("blocks are compiled")
+
+    monkeypatch.setattr(pipeline, "_compile", compiled)
+    compile_formula(parse_formula(text), width=16)

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import formula_text
+from skinny.model.formula.definitions import Definitions, StateFormula
+from skinny.model.formula.formula import formula_text, variables
 from skinny.model.formula.parse import parse_definitions, parse_formula
 
 
@@ -76,3 +77,12 @@ def test_what_takes_one_run_alone_says_what_it_found():
     with pytest.raises(InputError, match="a picture needs formulas without a stream, but this one has inputs of ear"):
         parse_definitions("y = x[t-1]").expect_single_run("a picture needs")
     parse_definitions("y = x").expect_single_run("a picture needs")
+
+
+def test_definitions_of_formulas_that_are_no_text():
+    s, b, a, earlier = variables("s b a a[t-3]")
+    found = Definitions.of({"y": s * b + a}, [StateFormula("s", Fraction(0), earlier - s)])
+    assert (found.samples, found.lag, found.window, found.hop) == (("b", "a"), 3, 8, 2)
+    assert not Definitions.of({"y": a + b}).streaming
+    with pytest.raises(InputError, match="a sample can be at most 4,095 back, not 5,000"):
+        Definitions.of({"y": variables("x[t-5000]")[0]})

@@ -7,7 +7,7 @@ import pytest
 from skinny.model.bounds.bounds import bound
 from skinny.model.errors import InputError
 from skinny.model.learn.network import Shape, initial
-from skinny.model.learn.quantise import quantise
+from skinny.model.learn.quantise import quantise, refitted
 from skinny.model.learn.sparse import sparse
 from skinny.model.program.units import Units, scaled
 from skinny.model.rings import parse_ring
@@ -95,3 +95,27 @@ def test_each_number_has_a_scale_of_its_own():
 def test_too_few_bits_are_named():
     with pytest.raises(InputError, match="holds no one: learned programs need 4 bits"):
         quantise(learned(SHAPES[1]), parse_ring("fixed:3.1"), BOX, "abcd", ["y0", "y1", "y2"], "class")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.family)
+def test_few_bits_are_fitted_again(shape):
+    """Of inputs that depend on each other, one weight makes good what another one loses."""
+    rng = np.random.default_rng(7)
+    shape = shape._replace(inputs=12)
+    models = initial(shape, 1, rng, np.float64)
+    models.forms[0, shape.factors :] *= 30
+    exact = sparse(models, 0, np.zeros(12), np.ones(12), "numbers")
+    rows = rng.uniform(-1, 1, (200, 3)) @ rng.normal(0, 0.5, (3, 12))
+    ring = parse_ring("fixed:8.4")
+
+    def near(values):
+        return np.floor(values * 16 + 0.5) / 16
+
+    plain = exact._replace(factors=near(exact.factors), outputs=near(exact.outputs), reads=near(exact.reads))
+    found = refitted(exact, ring, rows)
+    wanted = exact.values(rows)
+    before, after = (((each.values(rows) - wanted) ** 2).mean() for each in (plain, found))
+    assert after < 0.9 * before
+    for values in (found.factors, found.outputs, found.reads):
+        assert (values * 16 == np.round(values * 16)).all()
+    assert ((found.outputs != 0) <= (exact.outputs != 0)).all()

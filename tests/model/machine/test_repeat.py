@@ -125,10 +125,11 @@ def test_a_listing_shows_a_loop_as_a_loop():
 def test_a_self_check_that_does_not_fit_flat_is_rolled():
     flat = fit_image(twice_eight(), Modular(16), self_check=True)
     assert not flat.rolled
-    image = fit_image(twice_eight(), Modular(16), self_check=True, depth=16)
+    image = fit_image(twice_eight(), Modular(16), self_check=True, depth=32)
     assert image.rolled
-    assert image.config.depth == 16
-    assert len(flat) > 16
+    assert image.config.depth == 32
+    # The program alone would fit.
+    assert len(fit_image(twice_eight(), Modular(16))) <= 32 < len(flat)
 
 
 def twice_eight():

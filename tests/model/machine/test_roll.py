@@ -84,6 +84,36 @@ def test_words_of_random_repeats_are_issued_as_they_were(seed):
     assert len(rolled.words) < len(flat)
 
 
+@pytest.mark.parametrize("register", range(2, 40))
+def test_an_offset_makes_no_register_look_like_the_accumulator(register):
+    """After the loop over registers 2 to 17 the offset is 15, with which 16 would be stored as 1."""
+    words = [DEEP.encode(Op.APPLY_W, dst=2 + n, src=1, k=n, flag=1) for n in range(16)]
+    words += [DEEP.encode(Op.APPLY_X, dst=register, src=40, u=n) for n in range(40)]
+    rolled = roll(np.array(words, dtype=np.uint64), DEEP, DEEP.weights)
+    assert len(rolled.words) <= 8
+    issued = unroll(rolled.words, DEEP).words
+    issued = DEEP.decode(issued[~loop_words(DEEP, issued)])
+    assert issued["dst"].tolist() == [*range(2, 18), *[register] * 40]
+    assert issued["u"][16:].tolist() == list(range(40))
+
+
+def test_a_table_that_is_read_again_and_again_keeps_its_weights():
+    """A loop over few weights that all rounds share, and one over weights that are shared by chance, which get words of
+    their own."""
+    rng = np.random.default_rng(0)
+    shared = [FLIPFLOPS.encode(Op.ATTEND, u=(n // 8 + n % 8) % 64, k=n % 8) for n in range(400)]
+    chance = [FLIPFLOPS.encode(Op.ATTEND, u=n, k=int(rng.integers(8, 20))) for n in range(60)]
+    words = np.array([*shared, FLIPFLOPS.encode(Op.APPLY_S, dst=0, src=1), *chance], dtype=np.uint64)
+    rolled = roll(words, FLIPFLOPS, 20)
+    assert len(rolled.words) <= 10
+    assert len(rolled.sources) <= 20 + 60
+    issued = unroll(rolled.words, FLIPFLOPS).words
+    issued = FLIPFLOPS.decode(issued[~loop_words(FLIPFLOPS, issued)])
+    wanted = FLIPFLOPS.decode(words)
+    attends = wanted["op"] == Op.ATTEND
+    assert (rolled.sources[issued["k"][attends]] == wanted["k"][attends]).all()
+
+
 @pytest.fixture
 def program():
     """A linear classifier of ten classes with bias and argmax; its weights have few values, so that they are shared."""

@@ -155,3 +155,14 @@ def test_names_are_plain_and_different():
         "x",
         "x_S",
     ]
+
+
+def test_patterns_are_searched_for_deep_targets(iris):
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, (600, 3))
+    targets = rows.prod(axis=1)
+    found = skinny.SkinnyRegressor(budget=30, patterns="search", effort=0.2).fit(rows, targets)
+    assert found.score(rows, targets) > 0.9
+    assert found.program_.model.pure
+    with pytest.raises(InputError, match="patterns are searched for one output"):
+        skinny.SkinnyClassifier(patterns="search", **QUICK).fit(*iris)

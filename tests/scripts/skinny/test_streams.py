@@ -16,6 +16,7 @@ from skinny.scripts.cli import main
 SMOOTHER = "state s = 1/2; let n = s + (x - s)/4; next s = n; y = n; z = x - n"
 DIFFERENCE = "y = x - z[t-1]"
 OSCILLATOR = "state s = 0; state c = 1; let a = s + c/8; next s = a; next c = c - a/8; y = a"
+WEIGHTED = "weight k = 2 in 0:4; state s = 1; let n = s + k*x - z[t-1]; next s = n; y = n"
 RING = ("--ring", "fixed:24.12")
 
 
@@ -23,7 +24,7 @@ RING = ("--ring", "fixed:24.12")
 def work(tmp_path, monkeypatch, capsys):
     """The programs, samples of two streams, and the commands: a call gives (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("s", SMOOTHER), ("d", DIFFERENCE), ("o", OSCILLATOR), ("plain", "y = x")):
+    for name, text in (("s", SMOOTHER), ("d", DIFFERENCE), ("o", OSCILLATOR), ("plain", "y = x"), ("w", WEIGHTED)):
         front_door.compile(text, keep="linear" if name == "s" else "linear,reversible").save(f"{name}.skn")
     chance = random.Random(1)
     for name in "ab":
@@ -127,6 +128,36 @@ def test_a_trace_is_of_a_sample(work):
     assert json.loads(out)["row"] == 2
 
 
+def weighted(x, z, gains, first):
+    """``y`` from sample ``first`` on, where sample ``t`` has ``gains[t]``."""
+    s, found = Fraction(1), []
+    for t in range(first, len(x)):
+        s += gains[t] * x[t] - (z[t - 1] if t else 0)
+        found.append(s)
+    return found
+
+
+@pytest.mark.parametrize("pad", [False, True])
+@pytest.mark.parametrize("at", [{5: 3}, {1: 3}, {2: 3, 3: 0, 9: 1}, {4: 1, 8: 4}])
+def test_weights_are_set_while_a_stream_runs(work, pad, at):
+    x, z = column("a", 0), column("a", 1)
+    gains = [2] * 9
+    for number, gain in at.items():
+        gains[number - 1 :] = [gain] * (10 - number)
+    expected = weighted(x, z, gains, 0 if pad else 1)
+    retunes = [word for number, gain in at.items() for word in ("--retune", f"{number}:k={gain}")]
+    for command, key in (("run", "outputs"), ("sim", "results")):
+        code, out, err = work(command, "w.skn", *RING, "--stream", "a.csv", *["--pad"] * pad, *retunes, "--json")
+        assert (code, json.loads(out)[key]["y"]) == (0, [[float(y) for y in expected]]), err
+    program, retune = front_door.load("w.skn"), {number: {"k": gain} for number, gain in at.items()}
+    assert program.run_stream({"x": x, "z": z}, pad=pad, retune=retune) == expected
+
+
+def test_weights_are_set_while_all_threads_run(work):
+    code, out, err = work("sim", "w.skn", *RING, "--random", "40", "--retune", "7:k=0", "--retune", "30:k=4", "--json")
+    assert (code, json.loads(out)["streams"]) == (0, 4), err
+
+
 @pytest.mark.parametrize("name", ["s", "d", "o"])
 def test_the_exported_test_bench_runs_streams(work, name):
     code, _, err = work("verilog", f"{name}.skn", *RING, "--vectors", "12", "-o", "design", "--json")
@@ -167,16 +198,13 @@ def test_info_tells_states_and_window(work):
         ("trace s.skn --stream a.csv --stream b.csv", "a trace is of one stream"),
         ("trace d.skn --stream a.csv --row 1", "--row must be 2 to 9, not 1"),
         ("trace d.skn --stream short.csv", "the window is full with sample 2, but there are 1: --pad fills it"),
-        (
-            "explain s.skn --a x=1 --b x=2",
-            "needs a program that keeps nothing between runs, but this one has the state",
-        ),
-        ("faults s.skn", "reversible program, but"),
+        ("explain s.skn --a x=1 --b x=2", "an explanation needs a program that keeps nothing between runs"),
+        ("faults o.skn", "a campaign of upsets needs a program that keeps nothing between runs"),
+        ("picture trace d.skn --inputs x=1,z=2 -o a.png", "a picture needs a program that keeps nothing between runs"),
     ],
 )
 def test_what_does_not_fit_is_refused(work, words, message):
-    command, program, *rest = words.split()
-    code, _, err = work(command, program, *RING, *rest)
+    code, _, err = work(*words.split(), *RING)
     assert (code, message in err) == (2, True), err
 
 
@@ -196,6 +224,18 @@ def test_python_gives_lists(work):
     assert difference.run_stream([[1, 2], [5, 3], [9, 4]]) == [3, 6]
     assert difference.run_stream([[1, 2], [5, 3], [9, 4]], pad=True) == [1, 3, 6]
     assert len(front_door.load("o.skn").run_stream(5)) == 5
+
+
+def test_states_of_formulas_in_python(work):
+    s, x, before = front_door.variables("s x x[t-1]")
+    n = s + (x - s) / 4
+    program = front_door.compile({"y": n - before, "z": "2*s"}, states={"s": (Fraction(1, 2), n)})
+    assert program.title == "state s = 1/2; next s = s + 1/4*(x - s); y = s + 1/4*(x - s) - x[t-1]; z = 2*s"
+    same = front_door.compile("state s = 1/2; let n = s + (x - s)/4; next s = n; y = n - x[t-1]; z = 2*s")
+    samples = [[1], [5], [-2], [0]]
+    assert program.run_stream(samples) == same.run_stream(samples)
+    assert program.states == same.states
+    assert front_door.compile({"y": "x - x[t-1]"}).run_stream(samples) == [4, -7, 2]
 
 
 def test_python_simulates_and_traces(work):
@@ -220,6 +260,12 @@ def test_python_simulates_and_traces(work):
         (lambda s, d: s.simulate_stream([[1]], "fixed:8.4", random=3), "not both"),
         (lambda s, d: front_door.load("plain.skn").run_stream([[1]]), "but this one keeps nothing"),
         (lambda s, d: front_door.load("plain.skn").trace([1], before=[[1]]), "before needs a program that keeps"),
+        (lambda s, d: front_door.compile("y = s", states={"s": (0, "s")}), "states are part of the text of a formula"),
+        (lambda s, d: front_door.compile({"y": "s"}, states=[1]), "states must be a dict of pairs"),
+        (lambda s, d: front_door.compile({"y": "s"}, states={"s": (1, "s", 2)}), "state 's': expected its first value"),
+        (lambda s, d: front_door.compile({"y": "s"}, states={"s t": (1, "s")}), "the name of a state must be a text"),
+        (lambda s, d: front_door.compile({"y": "state q = 0; next q = x; y = q"}), "are given as states="),
+        (lambda s, d: front_door.compile({"y": "s"}, states={"s": (0, "s")}, inputs="x"), "it goes without inputs"),
         (lambda s, d: front_door.load("o.skn").run_stream(0), "the number of samples must be at least 1, not 0"),
     ],
 )

@@ -5,7 +5,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from skinny.model.compiler.stream import compile_states
 from skinny.model.errors import InputError
+from skinny.model.formula.parse import parse_definitions
 from skinny.model.link.host import Host
 from skinny.model.link.requests import LinkError
 from skinny.model.link.wire import (
@@ -26,6 +28,7 @@ from skinny.model.link.wire import (
 )
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig, Op, Space
+from skinny.model.machine.streams import interleaved, separated
 from skinny.model.rings import Boolean, FixedPoint, PrimeField
 from skinny.model.run import golden
 from skinny.sim.check.generate import random_program
@@ -407,3 +410,59 @@ def test_a_core_that_is_busy_is_not_loaded(rng):
     assert (refused.number, refused.reason, refused.flags & Flag.BUSY) == (77, Reason.BUSY, Flag.BUSY)
     assert host.status().seal == 0
     assert right(host, image, vectors_of(rng, image, 2))
+
+
+#: A core for streams of any kind; the board keeps few results.
+STREAMS = BoardInfo(
+    CoreConfig(FixedPoint(16, 8), state=True, window=True, assign=True, sums=True, depth=32, inputs=4, weights=8),
+    *("simulated", 24_000_000),
+    results=16,
+    buffer=512,
+)
+RETUNED = "weight k = 2 in 0:4; state s = 1; let n = s + k*x - x[t-1]; next s = n; y = n; z = s"
+
+
+def stream_images(**weights):
+    definitions = parse_definitions(RETUNED)
+    program = compile_states(definitions, width=3, keep=frozenset()).program
+    return [assemble(program.with_weights(k=k), STREAMS.config) for k in weights["k"]]
+
+
+def recurrence(samples, gains):
+    """``y`` and ``z`` of every stream and sample but the first, which fills the window."""
+    found = []
+    for stream in samples[:, :, 0].tolist():
+        s, rows = 1, []
+        for t in range(1, len(stream)):
+            n = s + gains[t] * stream[t] - stream[t - 1]
+            rows.append([n, s])
+            s = n
+        found.append(rows)
+    return found
+
+
+@pytest.mark.parametrize("chance", [0, 0.01])
+def test_streams_keep_their_states_when_a_weight_is_written(rng, chance):
+    """The first piece ends while the window fills; a line that loses bytes changes nothing."""
+    images = stream_images(k=[2, 3, 0])
+    samples = rng.integers(-1, 2, (4, 60, 1))
+    parts = [samples[:, :1], samples[:, 1:40], samples[:, 40:]]
+    pieces = [(image, interleaved(STREAMS.config, part << 8)) for image, part in zip(images, parts, strict=True)]
+    board = simulated(STREAMS)
+    host = Host(FaultyLine(board, rng, chance) if chance else board, seconds=SECONDS, attempts=100)
+    found = host.run_stream(pieces)
+    expected = recurrence(samples, [2] + [3] * 39 + [0] * 20)
+    assert (separated(STREAMS.config, found.words, 4) >> 8).tolist() == expected
+    assert not found.faults.any()
+    assert (host.loads, host.retunes) in ((1, 2), (0, 3))
+    again = host.run_stream([(images[0], np.concatenate([vectors for _, vectors in pieces]))])
+    assert (separated(STREAMS.config, again.words, 4) >> 8).tolist() == recurrence(samples, [2] * 60)
+
+
+def test_streams_that_do_not_fit_a_session_are_refused(rng):
+    (image,) = stream_images(k=[1])
+    host = Host(simulated(STREAMS), seconds=SECONDS)
+    with pytest.raises(InputError, match="over the link streams of this program have at most 8,191 samples"):
+        host.run_stream([(image, np.zeros((4 * 8192, 1), dtype=np.uint64))])
+    with pytest.raises(InputError, match="the vectors must be those of 4 threads, 1 words each"):
+        host.run_stream([(image, np.zeros((3, 1), dtype=np.uint64))])

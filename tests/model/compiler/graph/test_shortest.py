@@ -1,8 +1,11 @@
 """Shortest: random formulas are computed as written, with the promises that were asked for."""
 
 import random
+from collections import Counter
 
 import pytest
+from skinny.model.compiler.goal import Goal
+from skinny.model.compiler.graph.registers import Registers
 from skinny.model.compiler.graph.shortest import shortest
 from skinny.model.compiler.prove import prove
 from skinny.model.formula.formula import constant, operations, product, total, variables, weight
@@ -73,3 +76,37 @@ def test_ten_thousand_multiply_adds_take_a_cycle_each():
     program = shortest(outputs, operations(*outputs.values()), frozenset(), 1024, frozenset(), 10**6)
     assert program.words == size * (size + 1) + size
     assert program.width == 3
+
+
+def test_forms_that_are_made_of_others_are_not_built_anew():
+    """A shift register with feedback: an input, and two of the values before, for each bit; all of them are forms."""
+    state = variables("a b c d")
+    bits = variables(" ".join(f"x{n}" for n in range(40)))
+    for bit in bits:
+        back = state[3] + bit
+        state = [back, state[0], state[1] + back, state[2]]
+    outputs = {f"y{n}": part for n, part in enumerate(state)}
+    written = Goal("clean", 16, True, frozenset(), (), inputs=tuple(f"x{n}" for n in range(40))).operations(outputs)
+    program = shortest(outputs, written, frozenset(), 16, frozenset(), 10**6)
+    assert program.words == 4 + 2 * 40
+    assert program.width <= 7
+    prove(program, outputs, written)
+
+
+def test_a_network_that_does_not_fit_is_given_up_soon(monkeypatch):
+    """Instructions are written for a few times its cycles in each of four orders, and not twenty times."""
+    count = Counter()
+    execute = Registers.execute
+    monkeypatch.setattr(Registers, "execute", lambda *args: (count.update("x"), execute(*args))[1])
+    size = 100
+    layer = [f"x{n}" for n in range(size)]
+    lines = []
+    for depth in "abc":
+        lines += [
+            f"let {depth}{n} = relu(" + " + ".join(f"{n + m + 2}*{x}" for m, x in enumerate(layer)) + ")"
+            for n in range(size)
+        ]
+        layer = [f"{depth}{n}" for n in range(size)]
+    outputs = parse_formula("\n".join([*lines, "y = " + " + ".join(layer)]))
+    assert shortest(outputs, operations(*outputs.values()), frozenset(), 8, frozenset(), 10**9) is None
+    assert 0 < count["x"] < 20 * 3 * size**2

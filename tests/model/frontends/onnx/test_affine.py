@@ -125,6 +125,9 @@ def test_average_pools(network, agrees):
             "count_include_pad": int(rng.integers(2)),
             "ceil_mode": int(rng.integers(2)),
         }
+        for name in ("count_include_pad", "ceil_mode"):
+            if rng.integers(3) == 0:
+                del options[name]
         agrees(
             network(
                 [("AveragePool", ["x"], ["y"], options)], {"x": [1, 2, *rng.integers(4, 8, rank).tolist()]}, opset=19
@@ -148,6 +151,8 @@ def test_reductions(network, agrees, operator, opset):
         elif axes:
             options["axes"] = list(axes)
         agrees(network([(operator, given, ["y"], options)], {"x": [1, 3, 4]}, constants=constants, opset=opset))
+    nodes = [(operator, ["x"], ["s"], {} if opset == 18 else {"axes": [-1]}), ("Sub", ["x", "s"], ["y"], {})]
+    agrees(network(nodes, {"x": [1, 3, 4]}, opset=opset))  # axes of one stay, unless they are not wanted
     if opset == 18:
         options = {"noop_with_empty_axes": 1}
         agrees(network([(operator, ["x"], ["y"], options)], {"x": [1, 3, 4]}, opset=opset))

@@ -73,6 +73,10 @@ def test_the_larger_of_several(network, agrees, operator):
         )
     nodes = [(operator, ["c", "d"], ["e"], {}), ("Add", ["a", "e"], ["y"], {})]
     agrees(network(nodes, {"a": [1, 2, 3]}, constants=constants))
+    constants = {"w": rng.normal(size=(6, 2)).astype(np.float32), "s": np.float32(0.2)}
+    nodes = [("MatMul", ["x", "w"], ["a"], {}), (operator, ["s", "a"], ["y"], {})]
+    imported = agrees(network(nodes, {"x": [1, 6]}, constants=constants))
+    assert len(imported.layers[0].values) == 2  # what is compared with a number is written once, and not held
     if operator == "Max":  # a leaky rectifier as some exporters write it; what is wide is computed once
         constants = {"w": rng.normal(size=(6, 2)).astype(np.float32), "s": np.float32(0.2)}
         nodes = [("MatMul", ["x", "w"], ["a"], {}), ("Mul", ["a", "s"], ["b"], {}), ("Max", ["a", "b"], ["y"], {})]
@@ -122,6 +126,8 @@ def test_what_cannot_be_negative_needs_no_rectifier(network, agrees):
     constants = {"two": np.float32(2), "zero": np.float32(0), "six": np.float32(6)}
     imported = agrees(network(nodes, {"x": [1, 3]}, constants=constants), scale=3.0)
     assert count(imported, "relu") == 3 + 3  # the first, and the upper bound of the last
+    cube = [("Pow", ["x", "three"], ["a"], {}), ("Relu", ["a"], ["y"], {})]
+    agrees(network(cube, {"x": [1, 3]}, constants={"three": np.float32(3)}))
     minus = [("Relu", ["x"], ["a"], {}), ("Neg", ["a"], ["b"], {}), ("Relu", ["b"], ["y"], {})]
     assert count(agrees(network(minus, {"x": [1, 3]})), "relu") == 6
 

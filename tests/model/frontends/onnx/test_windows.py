@@ -19,17 +19,22 @@ def test_places_are_those_of_a_loop():
     rng = np.random.default_rng(0)
     for _ in range(30):
         rank = int(rng.integers(1, 4))
-        size, kernel = rng.integers(3, 6, rank).tolist(), rng.integers(1, 4, rank).tolist()
-        strides, dilations = rng.integers(1, 3, rank).tolist(), [1] * rank
+        size, kernel = rng.integers(5, 7, rank).tolist(), rng.integers(1, 4, rank).tolist()
+        strides, dilations = rng.integers(1, 3, rank).tolist(), rng.integers(1, 3, rank).tolist()
         pads = rng.integers(0, 2, 2 * rank).tolist()
         found = windows(step(strides=strides, dilations=dilations, pads=pads), size, kernel)
         number = np.arange(np.prod(size)).reshape(size)
         rows = []
-        starts = [range(0, n + pads[a] + pads[rank + a] - kernel[a] + 1, strides[a]) for a, n in enumerate(size)]
+        starts = [
+            range(0, n + pads[a] + pads[rank + a] - (kernel[a] - 1) * dilations[a], strides[a])
+            for a, n in enumerate(size)
+        ]
         for corner in itertools.product(*starts):
             row = []
             for offset in itertools.product(*map(range, kernel)):
-                place = tuple(c + o - pads[a] for a, (c, o) in enumerate(zip(corner, offset, strict=True)))
+                place = tuple(
+                    c + o * dilations[a] - pads[a] for a, (c, o) in enumerate(zip(corner, offset, strict=True))
+                )
                 there = all(0 <= p < n for p, n in zip(place, size, strict=True))
                 row.append(number[place] if there else NOTHING)
             rows.append(row)

@@ -188,3 +188,13 @@ def test_two_classes_are_one_score():
         program = skinny.compile(model)
         assert program.imported.outputs.keys() == {"score"}
         assert (program.predict(ROWS) == model.predict(ROWS)).all()
+
+
+def test_layers_are_steps_that_have_values_of_their_own():
+    """A scaler is folded into what follows, and a PCA in front of a linear model too; squares need its values."""
+    labels = (NUMBERS > 0).astype(int)
+    steps = (StandardScaler(), PCA(2))
+    for last, names in ((LogisticRegression(), []), (QuadraticDiscriminantAnalysis(), ["PCA"])):
+        imported = import_model(make_pipeline(*steps, last).fit(ROWS, labels))
+        assert [layer.name for layer in imported.layers] == [*names, type(last).__name__]
+        assert imported.title == f"StandardScaler → PCA → {type(last).__name__}, 5 inputs"
