@@ -26,7 +26,7 @@ from skinny.model.program.program import Program
 from .affine import LOSS, Symbols, Value
 from .registers import MANY_ZEROS
 
-__all__ = ["Followed", "follow_layers"]
+__all__ = ["Followed", "StateRange", "follow_layers", "follow_sample"]
 
 #: Symbols beside those of inputs and named weights. An instruction takes time in proportion to the symbols there are.
 _MOST_SYMBOLS = 1000
@@ -49,6 +49,14 @@ class Followed(NamedTuple):
     errors: dict[str, float]
 
 
+class StateRange(NamedTuple):
+    """The least and the greatest exact value of a state, and the most by which the word is off."""
+
+    low: float
+    high: float
+    error: float
+
+
 class _Register(NamedTuple):
     """What a register holds: the random number of its products, and their sum."""
 
@@ -66,9 +74,26 @@ def follow_layers(
 ) -> Followed:
     """Bounds of ``program`` with ``frac`` fraction bits. ``box``, ``weights``, ``start`` and the ranges of the weights
     that are ``named`` are raw words. What comes after a value that fits no word is not bounded."""
-    walk = _Walk(program, frac, box, weights, start, named)
-    walk.run()
-    return walk.found()
+    return follow_sample(program, frac, box, weights, start, named, {})[0]
+
+
+def follow_sample(
+    program: Program,
+    frac: int,
+    box: Sequence[tuple[int, int]],
+    weights: Sequence[int],
+    start: Sequence[int],
+    named: Mapping[int, tuple[int, int]],
+    states: Mapping[int, StateRange],
+) -> tuple[Followed, dict[int, StateRange] | None]:
+    """The same for one sample of a stream, before which the registers of ``states`` are in ranges; and the ranges after
+    it, or nothing where a value fits no word."""
+    walk = _Walk(program, frac, box, weights, start, named, states)
+    registers = walk.run()
+    if registers is None:
+        return walk.found(), None
+    values = {register: registers[register].value for register in states}
+    return walk.found(), {r: StateRange(value.low, value.high, value.error) for r, value in values.items()}
 
 
 class _Walk:
@@ -80,10 +105,11 @@ class _Walk:
         weights: Sequence[int],
         start: Sequence[int],
         named: Mapping[int, tuple[int, int]],
+        states: Mapping[int, StateRange],
     ) -> None:
-        self.program, self.weights, self.named = program, weights, named
+        self.program, self.weights, self.named, self.states = program, weights, named, states
         self.unit = Fraction(1, 1 << frac)
-        self.symbols = Symbols(frac, _MOST_SYMBOLS + len(box) + len(named))
+        self.symbols = Symbols(frac, _MOST_SYMBOLS + len(box) + len(named) + len(states))
         self.chance = random.Random(0)
         self.inputs = [self._between(low, high) for low, high in box]
         self.known_weights: dict[int, Value] = {}
@@ -92,6 +118,10 @@ class _Walk:
         self.known_sums: dict[int, Value] = {0: self._between(0, 0)}
         self.relu_numbers: dict[int, int] = {}
         self.start = [self._started(value) for value in start]
+        for register, (least, greatest, error) in states.items():
+            value = self.symbols.with_error(self.symbols.between(least, greatest, 0), error)
+            self.start[register] = _Register(self._number(), value)
+            self.known_sums[self.start[register].number] = value
         length = len(program)
         self.ends = {name: np.full((length, 2), (-np.inf, np.inf)) for name in ("written", "scalar", "read")}
         self.read_register = program.code.src.astype(np.int64)
@@ -102,8 +132,8 @@ class _Walk:
         (low, high), scalar, read = (self.ends[name].T for name in ("written", "scalar", "read"))
         return Followed(low, high, scalar[0], scalar[1], read[0], read[1], self.read_register, self.sent, self.errors)
 
-    def run(self) -> None:
-        """Follow the program to its end, or to a value that fits no word."""
+    def run(self) -> list[_Register] | None:
+        """Follow the program to its end, or to a value that fits no word; then there are no registers."""
         registers = list(self.start)
         outputs = self.program.outputs
         done = 0
@@ -125,12 +155,13 @@ class _Walk:
                     total, value = self.relu_numbers.setdefault(total, self._number()), self.symbols.relu(value)
                 value = self.known_sums.setdefault(total, value)
             if not max(value.size, value.error) < _HOPELESS:
-                return
+                return None
             registers[dst] = _Register(total, value)
             self.ends["written"][t] = value.actual
         while done < len(outputs):
             registers = self._send(done, registers)
             done += 1
+        return registers
 
     def _number(self) -> int:
         return self.chance.getrandbits(128)
@@ -223,7 +254,9 @@ class _Walk:
         value = registers[output.register].value
         self.sent[number] = value.actual
         self.errors[output.name] = value.error
-        return list(self.start) if output.restart else registers
+        if not output.restart:
+            return registers
+        return [register if r in self.states else self.start[r] for r, register in enumerate(registers)]
 
 
 def _trailing_zeros(raw: int) -> int:

@@ -9,17 +9,22 @@ the forms of the exact program, whose states are ``s - e``, a state is after a s
 
 so that what rounding makes of a weight is multiplied with what is there to be multiplied, and not with a worst case.
 The words of a window count as if they had nothing in common with those of the samples before.
+
+Where a sample is no affine function (products of states, relu, weights of any value), ranges are looked for that the
+states do not leave: they hold the start, and from anywhere within them a sample leads into them again. Errors are part
+of the ranges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf, nextafter
 
 import numpy as np
 from skinny.model.program.program import Program
 
-from .layers import Followed
+from .layers import Followed, StateRange, follow_sample
 from .recurrence import Affine, Value, find_recurrence
 from .steady import System, find_ranges
 
@@ -27,6 +32,13 @@ __all__ = ["follow_stream"]
 
 #: A value beyond this fits no word we have.
 _HOPELESS = 2.0**64
+#: Ranges of states are tried so often at most, and fewer times in long programs: that many words together.
+_MOST_ROUNDS = 400
+_MOST_WORDS = 40_000
+#: Ranges that do not hold are made larger by this part of them.
+_WIDENING = 1 / 64
+#: Ranges that hold are made smaller so often.
+_NARROWINGS = 40
 
 
 def follow_stream(
@@ -42,7 +54,9 @@ def follow_stream(
     registers = [state.register for state in program.state]
     found = find_recurrence(program, registers, frac, weights, start, named)
     if isinstance(found, str):
-        return _nothing(program), f"no bound proven: {found}"
+        kept = _find_kept(program, frac, box, weights, start, named)
+        missing = f"no bound proven: {found}, and no ranges were found that the states stay in"
+        return (_nothing(program), missing) if kept is None else (kept, None)
     unit = Fraction(1, 1 << frac)
     inputs = range(1 + len(registers), 1 + len(registers) + len(box))
     middle = {symbol: (low + high) * unit / 2 for symbol, (low, high) in zip(inputs, box, strict=True)}
@@ -77,6 +91,59 @@ def follow_stream(
         error = max(abs(low), abs(high))
         out.errors[output.name] = error if error < _HOPELESS else float("inf")
     return out, reason or error_reason
+
+
+def _find_kept(
+    program: Program,
+    frac: int,
+    box: Sequence[tuple[int, int]],
+    weights: Sequence[int],
+    start: Sequence[int],
+    named: Mapping[int, tuple[int, int]],
+) -> Followed | None:
+    """Bounds of a sample whose states are anywhere in ranges that they never leave, if such ranges are found. They are
+    widened until they hold, then narrowed while they still do."""
+    unit = 2.0**-frac
+    begun = {}
+    for _, register in program.state:
+        exact = program.start[register]
+        off = abs(start[register] * Fraction(1, 1 << frac) - exact)
+        begun[register] = StateRange(
+            nextafter(float(exact), -inf), nextafter(float(exact), inf), nextafter(float(off), inf) if off else 0.0
+        )
+    kept: Followed | None = None
+    ranges, narrowed = begun, 0
+    for _ in range(min(_MOST_ROUNDS, _MOST_WORDS // max(program.words, 1))):
+        found, after = follow_sample(program, frac, box, weights, start, named, ranges)
+        if after is None or narrowed == _NARROWINGS:
+            break
+        if all(_holds(ranges[register], after[register]) for register in ranges):
+            kept, narrowed = found, narrowed + 1
+            ranges = {register: _joined(begun[register], after[register]) for register in ranges}
+        elif kept is None:
+            ranges = {register: _widened(ranges[register], after[register], unit) for register in ranges}
+        else:
+            break
+    return kept
+
+
+def _holds(outer: StateRange, inner: StateRange) -> bool:
+    return outer.low <= inner.low and inner.high <= outer.high and inner.error <= outer.error
+
+
+def _joined(one: StateRange, other: StateRange) -> StateRange:
+    return StateRange(min(one.low, other.low), max(one.high, other.high), max(one.error, other.error))
+
+
+def _widened(old: StateRange, new: StateRange, unit: float) -> StateRange:
+    """Both, and somewhat more where the new range goes beyond: what only comes nearer to its end gets there."""
+    low, high, error = _joined(old, new)
+    more = _WIDENING * max(-low, high) + unit
+    return StateRange(
+        low - more if new.low < old.low else low,
+        high + more if new.high > old.high else high,
+        error * (1 + _WIDENING) + unit / 64 if new.error > old.error else error,
+    )
 
 
 def _error(value: Value, states: int) -> Affine:

@@ -72,12 +72,68 @@ def test_rounding_a_weight_can_make_a_filter_unstable():
 def test_a_pole_outside_is_said_to_grow_and_a_product_of_state_has_no_bound():
     assert bound(resonator(Fraction(0), Fraction(9, 8)), RING, [(-1, 1)]).reason.startswith("grows without bound: pole")
     squared = loads(
-        "skinny 1\nwidth 4\ncontract clean\nstart 0 1 0 0\nstate s = R2\ninputs x\nweight w[0] = 1\n"
+        "skinny 1\nwidth 4\ncontract clean\nstart 0 1 1/2 0\nstate s = R2\ninputs x\nweight w[0] = 1\n"
         "R0 += x*R2\nR2 = w[0]*R0\nemit y = R0\nend\n"
     )
     found = bound(squared, RING, [(-1, 1)])
     assert not found.safe
-    assert found.reason == "no bound proven: instruction 0 multiplies two values that change"
+    assert found.reason == (
+        "no bound proven: instruction 0 multiplies two values that change, "
+        "and no ranges were found that the states stay in"
+    )
+
+
+#: next s = relu(s/2 + 3/4*x), and next s = x*s + 1/8 from one: the state multiplies, and is multiplied.
+CELLS = {
+    "relu": "start 0 1 0 0\nstate s = R2\ninputs x\nweight w[0] = 1/2\nweight w[1] = 3/4\n"
+    "form f[0] = w[0]*R2 + w[1]*x\nR2 = relu(f[0]*R1)\nemit y = R2\nend\n",
+    "product": "start 0 1 1 0\nstate s = R2\ninputs x\nweight w[0] = 1\nweight w[1] = 1/8\n"
+    "R0 += x*R2\nR0 += w[1]*R1\nR2 = w[0]*R0\nemit y = R0\nend\n",
+}
+
+
+def rounded(product: int) -> int:
+    return (product + HALF) >> RING.frac
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "start", "step", "exact"),
+    [
+        (
+            "relu",
+            # x is never above 1: 3/4 + 3/8 + …
+            1.5,
+            0,
+            lambda s, x: max(0, rounded(s << RING.frac - 1) + rounded(3 * x << RING.frac - 2)),
+            lambda s, x: max(Fraction(0), s / 2 + Fraction(3, 4) * x),
+        ),
+        (
+            "product",
+            # x is never above 3/4, and the state begins with one.
+            1.0,
+            1 << RING.frac,
+            lambda s, x: rounded(s * x) + (1 << RING.frac - 3),
+            lambda s, x: s * x + Fraction(1, 8),
+        ),
+    ],
+)
+def test_states_that_multiply_stay_in_ranges_that_are_found(name, most, start, step, exact):
+    largest_input = Fraction(1) if name == "relu" else Fraction(3, 4)
+    found = bound(loads(f"skinny 1\nwidth 4\ncontract clean\n{CELLS[name]}"), RING, [(-largest_input, largest_input)])
+    assert found.safe
+    assert found.reason is None
+    unit = 2.0**-RING.frac
+    assert most - 0.02 <= found.ranges[2, 1] <= most + 0.05
+    rng = np.random.default_rng(4)
+    top = int(largest_input * 2**RING.frac)
+    worst = 0.0
+    for words in ([top] * 60, [-top] * 60, [top, -top] * 30, *rng.integers(-top, top + 1, (60, 60)).tolist()):
+        s, right = start, Fraction(start, 1 << RING.frac)
+        for x in words:
+            s, right = step(s, x), exact(right, Fraction(x, 1 << RING.frac))
+            assert found.ranges[2, 0] <= s * unit <= found.ranges[2, 1]
+            worst = max(worst, abs(float(s * unit - right)))
+    assert 0 < worst <= found.errors["y"] <= 4 * worst
 
 
 def test_a_state_that_nothing_reads_or_nothing_moves_needs_no_stable_pole():
