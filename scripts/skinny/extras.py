@@ -26,6 +26,8 @@ EXTRAS = {
     "picture": (("matplotlib",), None),
     "onnx": (("onnx",), None),
     "sklearn": (("sklearn",), None),
+    "sympy": (("sympy",), None),
+    "sweep": (("dask",), "fpga"),
 }
 
 

@@ -83,7 +83,7 @@ def is_unreachable(reference, low, high, degree, error):
         moves = [
             [*points[:k], points[k] + side * step, *points[k + 1 :]] for k in range(len(points)) for side in (-1, 1)
         ]
-        moves = [move for move in moves if low <= move[0] and move[-1] <= high and sorted(move) == move]
+        moves = [move for move in moves if mp(low) <= move[0] and move[-1] <= mp(high) and sorted(move) == move]
         points = max([points, *moves], key=lambda points: level(reference, points))
         step = step / 2 if level(reference, points) <= best else step
     return best > error

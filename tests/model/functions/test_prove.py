@@ -22,7 +22,7 @@ def sampled_error(reference, low, high, chebyshev, points=2000):
         for k in range(points + 1):
             t = mpmath.mpf(2 * k) / points - 1
             x = mpmath.mpf(low) + (t + 1) * (mpmath.mpf(high) - mpmath.mpf(low)) / 2
-            worst = max(worst, abs(reference(x) - mpmath.polyval(powers, t, asc=True)))
+            worst = max(worst, abs(reference(x) - mpmath.polyval(powers[::-1], t)))
         return worst
 
 
