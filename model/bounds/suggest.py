@@ -14,6 +14,9 @@ from .box import Box
 
 __all__ = ["suggest"]
 
+#: Analyses that every search makes: it halves the numbers of fraction bits until the finest safe one is left.
+_FEWEST = 5
+
 
 class _Outcome(NamedTuple):
     """What a number of fraction bits gives: the error, the bits that are needed, and whether something that is given
@@ -37,8 +40,9 @@ def suggest(
     not zero becomes zero; of several with that many bits, the one with the most fraction bits.
 
     The search makes about ten analyses. Where they take long it ends with an error: all of them, with the ``seconds``
-    that were spent before, may take as long as one may, counted by their work as one counts it. It relies on errors
-    falling and needed bits rising with the fraction bits, as they do because grids are nested.
+    that were spent before, may take as long as one may, counted by their work as one counts it, and none is begun when
+    those that every search makes would take longer. It relies on errors falling and needed bits rising with the
+    fraction bits, as they do because grids are nested.
     """
     if program.state:
         # A finer grid can move a pole out of the unit circle, so that needed bits do not rise with the fraction bits.
@@ -76,7 +80,7 @@ class _Search:
     def outcome(self, frac: int) -> _Outcome | str:
         """What ``frac`` fraction bits give, or the reason why 32 bits do not hold what is given."""
         if frac not in self.known:
-            if self.spent + self.longest > MOST_SECONDS:
+            if self.spent + max(1, _FEWEST - len(self.known)) * self.longest > MOST_SECONDS:
                 raise InputError(
                     f"no format is suggested: an analysis takes about {self.longest:.0f} s, and the search needs "
                     "several; try formats with --ring"

@@ -60,12 +60,9 @@ MOST_FOR_BLOCKS, HOPELESS = 500, 2.25
 
 @dataclass(frozen=True)
 class Compilation:
-    (
-        """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known
-    before emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the
-    proven errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
-        ""
-    )
+    """``steps`` are ``(pass, length, cycles)``, cumulative; ``predicted`` is the length before peephole, known before
+    emission; ``checked`` says how the program was compared with its formula. In fixed point, ``errors`` are the proven
+    errors of the outputs in the user's units, and ``tried`` are the best of the other programs."""
 
     program: Program
     steps: History

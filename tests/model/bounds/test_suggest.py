@@ -73,19 +73,20 @@ def test_refuses_what_no_format_reaches(reference, weight, error, message):
         suggest(reference.program_of(code, "x", [Fraction(weight)], [Input(0), Weight(0)]), [(-3, 3)], error)
 
 
-@pytest.mark.parametrize(("before", "each", "most"), [(0.0, 0.4 * MOST_SECONDS, 2), (0.6 * MOST_SECONDS, 0.0, 0)])
+@pytest.mark.parametrize(("before", "each", "most"), [(0.0, 0.15, 6), (0.0, 0.21, 1), (0.17, 0.0, 0)])
 def test_all_analyses_share_one_limit_of_work(reference, monkeypatch, before, each, most):
-    """``each`` second is one that an analysis counts: none is begun that might end after the limit."""
+    """``before`` and ``each`` are parts of the limit, as analyses count it: none is begun that might end after it, and
+    none of a search that needs five when those five might."""
     made = []
 
     class Slow(Analysis):
         def __init__(self, *given):
             super().__init__(*given)
-            self.spent = each
+            self.spent = each * MOST_SECONDS
             made.append(self)
 
     monkeypatch.setattr(suggest_module, "Analysis", Slow)
     program = reference.program_of([(2, 1, 1, 0), (0, 2, 1, 0)], "x", [], [Input(0)])
     with pytest.raises(InputError, match=r"^no format is suggested: an analysis takes about \d+ s, and "):
-        suggest(program, [(-3, 3)], 1e-3, seconds=before)
+        suggest(program, [(-3, 3)], 1e-3, seconds=before * MOST_SECONDS)
     assert len(made) == most
