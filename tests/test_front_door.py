@@ -276,7 +276,7 @@ def test_named_weights_are_set_without_compiling():
 FIXED = "fixed:16.8"
 #: What is called, and what the message says.
 BAD = [
-    (lambda p: skinny.compile(5), "a formula must be a text, a Formula or a dict of them, not 5"),
+    (lambda p: skinny.compile(5), "a formula must be a text, a Formula, or a list or a dict of them, not 5"),
     (lambda p: skinny.compile(None), "not None"),
     (lambda p: skinny.compile(""), "the formula is empty"),
     (lambda p: skinny.compile({}), "the formula is empty"),

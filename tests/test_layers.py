@@ -17,6 +17,7 @@ FRONT_DOOR = "scripts/skinny"
 PARTS = {
     "model/compiler/passes": "model/compiler",
     "model/compiler/graph": "model/compiler",
+    "model/frontends/machines": "model/frontends",
     "model/frontends/onnx": "model/frontends",
     "model/frontends/sklearn": "model/frontends",
     "model/rings": "model",
@@ -53,7 +54,7 @@ ROOMS = {
     "model/parallel": Room("model model/program model/run model/machine", "numpy"),
     "model/link": Room("model model/machine", "numpy"),
     "model/learn": Room(MODEL, "numpy"),
-    "model/frontends": Room(MODEL, "google numpy onnx"),
+    "model/frontends": Room(MODEL, "google numpy onnx sympy"),
     "hdl": Room("", ""),
     "hdl/parts": Room("model model/machine", "amaranth"),
     "hdl/core": Room("model model/machine model/parallel hdl/parts", "amaranth"),

@@ -1,4 +1,4 @@
-"""Find: the front end that a model is for, without loading a library that the model does not need."""
+"""Find: the front end that something is for, without loading a library that it does not need."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 from .imported import Imported
+from .written import Written
 
-__all__ = ["MODEL_FILES", "import_model"]
+__all__ = ["MODEL_FILES", "import_formulas", "import_model"]
 
 #: Endings of files that hold a model.
 MODEL_FILES = (".onnx",)
@@ -33,4 +34,13 @@ def import_model(given: Any) -> Imported | None:
         from .sklearn.estimators import import_estimator
 
         return import_estimator(given)
+    return None
+
+
+def import_formulas(given: Any) -> Written | None:
+    """What is ``given`` as formulas or as a program; None when no front end knows it: a :class:`~.machines.Machine`."""
+    from .machines.machine import Machine
+
+    if isinstance(given, Machine):
+        return Written({}, repr(given).strip("<>"), program=given.resolvent())
     return None

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from skinny.model.formula.function import sqrt as sqrt
     from skinny.model.formula.function import tan as tan
     from skinny.model.formula.function import tanh as tanh
+    from skinny.model.frontends.machines.machine import Machine as Machine
+    from skinny.model.frontends.machines.recipes import convolutional_machine as convolutional_machine
+    from skinny.model.frontends.machines.recipes import dense_machine as dense_machine
+    from skinny.model.frontends.machines.recipes import time_machine as time_machine
     from skinny.model.limits import Limits as Limits
 
     from .estimators import SkinnyClassifier as SkinnyClassifier
@@ -41,6 +45,7 @@ _HOMES = {
     "Formula": "skinny.model.formula.formula",
     "InputError": "skinny.model.errors",
     "Limits": "skinny.model.limits",
+    "Machine": "skinny.model.frontends.machines.machine",
     "PrecisionWarning": "skinny.model.errors",
     "Program": "skinny.program",
     "Sampled": "skinny.model.formula.function",
@@ -48,7 +53,9 @@ _HOMES = {
     "SkinnyRegressor": "skinny.estimators",
     "Trace": "skinny.trace",
     "compile": "skinny.program",
+    "convolutional_machine": "skinny.model.frontends.machines.recipes",
     "cos": "skinny.model.formula.function",
+    "dense_machine": "skinny.model.frontends.machines.recipes",
     "erf": "skinny.model.formula.function",
     "exp": "skinny.model.formula.function",
     "load": "skinny.program",
@@ -58,6 +65,7 @@ _HOMES = {
     "sqrt": "skinny.model.formula.function",
     "tan": "skinny.model.formula.function",
     "tanh": "skinny.model.formula.function",
+    "time_machine": "skinny.model.frontends.machines.recipes",
     "variables": "skinny.model.formula.formula",
     "weight": "skinny.model.formula.formula",
 }
@@ -67,6 +75,7 @@ __all__ = [
     "Formula",
     "InputError",
     "Limits",
+    "Machine",
     "PrecisionWarning",
     "Program",
     "Sampled",
@@ -74,7 +83,9 @@ __all__ = [
     "SkinnyRegressor",
     "Trace",
     "compile",
+    "convolutional_machine",
     "cos",
+    "dense_machine",
     "erf",
     "exp",
     "load",
@@ -84,6 +95,7 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
+    "time_machine",
     "variables",
     "weight",
 ]

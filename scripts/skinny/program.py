@@ -11,6 +11,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from time import perf_counter
@@ -22,10 +23,10 @@ from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.formula.definitions import Definitions, StateFormula
 from skinny.model.formula.formula import Formula, formula_text
 from skinny.model.formula.parse import parse_definitions
-from skinny.model.frontends.find import import_model
+from skinny.model.frontends.find import import_formulas, import_model
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program import storage
-from skinny.model.program.program import CONTRACTS
+from skinny.model.program.program import CONTRACTS, MOST_WIDTH
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.text import check_names, dumps, instruction_texts, scalar_texts
 from skinny.model.program.units import Encoded, Units
@@ -110,7 +111,8 @@ def compile(
     """Compile a formula or a trained model to a program and prove the result.
 
     ``formula`` is text as ``skinny compile`` takes it (``"y0 = a*b; y1 = a + b"``), a :class:`Formula`, which becomes
-    the output ``y``, or a dict with a text or a :class:`Formula` for each output. ``without`` names passes that are
+    the output ``y``, a list of them, which become ``y0``, ``y1`` and so on, or a dict with a text or a :class:`Formula`
+    for each output. ``without`` names passes that are
     switched off. With ``ring`` (``"fixed:16"`` or ``"fixed:16.8"``) and ``box``, one pair of numbers or a dict of
     pairs by input, the program is the shortest that is proven precise enough. ``keep`` are the promises of the program
     (``"linear"``, ``"reversible"``, both or ``"none"``), ``width`` is the most registers it may use, and with
@@ -124,6 +126,8 @@ def compile(
     In place of a formula, an estimator of scikit-learn, or a network in ONNX (the path of its ``.onnx`` file, or what
     ``onnx.load`` gives), gives an :class:`ImportedProgram` (docs/models.md). It keeps no promise and uses as many
     registers as it needs, unless it is asked otherwise.
+
+    A :class:`~skinny.Machine` gives the program of its resolvent (docs/frontends.md).
     """
     imported = import_model(formula)
     if imported is not None:
@@ -154,8 +158,34 @@ def compile(
         )
     if calibration is not None:
         raise InputError("calibration is about trained models: a formula is compiled without it")
-    definitions, title = _definitions(formula, {} if states is None else states)
     width = None if width is None else as_whole(width, "width")
+    written = import_formulas(formula)
+    if written is None:
+        definitions, title = _definitions(formula, {} if states is None else states)
+    elif written.program is not None:
+        options = (
+            contract != "clean",
+            width,
+            not attention,
+            without,
+            start,
+            self_check,
+            ring,
+            box,
+            error,
+            keep,
+            argmax,
+        )
+        if any(options) or scale != "none" or inputs or states:
+            raise InputError("a machine is a program: it goes without options; compile(machine.formulas()) takes them")
+        return Program(replace(written.program, title=written.title))
+    else:
+        if states:
+            raise InputError(f"states are about formulas: {written.title} is compiled without them")
+        definitions, title = Definitions.of(written.outputs, written.states), written.title
+        inputs = inputs or written.inputs
+        if ring is None:
+            width, keep = width or MOST_WIDTH, keep or "none"
     expect_choice(contract, CONTRACTS, "contract")
     precision = None
     if ring is not None:
@@ -649,8 +679,10 @@ def _definitions(given: Any, states: Any) -> tuple[Definitions, str]:
         return parse_definitions(given), given
     if isinstance(given, Formula):
         given = {"y": given}
+    if isinstance(given, list | tuple):
+        given = {f"y{number}": formula for number, formula in enumerate(given)}
     if not isinstance(given, Mapping):
-        raise InputError(f"a formula must be a text, a Formula or a dict of them, not {shown(given)}")
+        raise InputError(f"a formula must be a text, a Formula, or a list or a dict of them, not {shown(given)}")
     if not given:
         raise InputError("the formula is empty")
     outputs = {}

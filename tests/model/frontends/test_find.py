@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import numpy as np
-from skinny.model.frontends.find import import_model
+from skinny.model.frontends.find import import_formulas, import_model
+from skinny.model.frontends.machines.machine import Machine
 from sklearn.linear_model import LinearRegression
 
 
@@ -31,3 +32,11 @@ def test_a_program_of_a_formula_loads_no_library_of_models():
         "print(sorted({m.split('.')[0] for m in sys.modules} & {'sklearn', 'onnx', 'scipy'}))"
     )
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_formulas_and_programs_of_front_ends():
+    written = import_formulas(Machine(2, {(1, 0): 3}))
+    assert written.title == "Machine of 2 nodes, 1 weights, depth 1"
+    assert len(written.program) == 3
+    for given in ("y = a*b", {"y": 1}, 3, None, np.zeros(3)):
+        assert import_formulas(given) is None
