@@ -10,11 +10,11 @@ from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
+from skinny.model.tables import parse_number
 from skinny.values import printable
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, print_json, print_table, rounded_outwards
-from .inputs import parse_number
 
 __all__ = ["register"]
 

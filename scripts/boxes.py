@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from skinny.model.errors import InputError
-
-from .inputs import parse_number
+from skinny.model.tables import parse_number
 
 __all__ = ["add_box_option", "parse_box"]
 

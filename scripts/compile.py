@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ from skinny.model.program.storage import ending, save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
+from skinny.model.tables import parse_number
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
 from .compile_model import compile_model_file
-from .inputs import parse_number
 
 if TYPE_CHECKING:
     from skinny.model.compiler.pipeline import Compilation, Precision
@@ -174,10 +175,12 @@ def execute(args: argparse.Namespace) -> None:
     if args.calibration is not None:
         raise InputError("--calibration is about trained models: a formula is compiled without it")
     text = _formula_text(args.formula)
+    from_file = args.formula.startswith("@")
     try:
-        definitions = parse_definitions(text)
+        # The files that a formula names are beside its own.
+        definitions = parse_definitions(text, os.path.dirname(args.formula[1:]) if from_file else "")
     except InputError as error:
-        place = args.formula.removeprefix("@") + ": " if args.formula.startswith("@") else ""
+        place = args.formula.removeprefix("@") + ": " if from_file else ""
         raise InputError(f"{place}{error}") from None
 
     compiled, program = compile_definitions(

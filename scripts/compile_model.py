@@ -12,10 +12,11 @@ from skinny.model.program.storage import save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
+from skinny.model.tables import parse_number
 
 from .boxes import parse_box
 from .common import note, print_json, print_table, tell
-from .inputs import parse_number, read_columns
+from .inputs import read_columns
 
 if TYPE_CHECKING:
     from skinny.imported import ImportedProgram

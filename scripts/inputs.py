@@ -12,31 +12,21 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
-from skinny.model.limits import INPUTS_BYTE, MOST_DIGITS, check, watched
+from skinny.model.limits import INPUTS_BYTE, check, watched
 from skinny.model.program.units import Encoded, Units
 from skinny.model.rings import Array, Ring
+from skinny.model.tables import parse_number
 
 from .common import note
 
-__all__ = ["parse_number", "read_columns", "read_inputs", "read_pair", "read_start", "read_streams"]
+__all__ = ["read_columns", "read_inputs", "read_pair", "read_start", "read_streams"]
 
 #: ``1``, but not what else Python takes for a whole number: other scripts' digits, ``1_000``, any number of digits.
 WHOLE = re.compile("[0-9]{1,18}")
-DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-FRACTION = re.compile(r"[+-]?[0-9]+/0*[1-9][0-9]*")
-
-
-def parse_number(text: str) -> Fraction:
-    """The number that ``text`` writes as a decimal or a fraction, exactly."""
-    text = text.strip()
-    if len(text) > MOST_DIGITS or not (DECIMAL.fullmatch(text) or FRACTION.fullmatch(text)):
-        raise InputError(f"{text if len(text) <= 40 else text[:37] + '…'!r} is not a finite number")
-    return Fraction(text)
 
 
 def read_start(text: str | None, width: int, ring: Ring) -> Array | None:

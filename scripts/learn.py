@@ -20,10 +20,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.limits import INPUTS_BYTE
+from skinny.model.tables import DECIMAL
 from skinny.values import printable
 
 from .common import add_command, note, print_json, print_table
-from .inputs import DECIMAL
 
 __all__ = ["Table", "read_table", "register", "split"]
 

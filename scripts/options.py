@@ -13,8 +13,7 @@ from skinny.model.parallel.image import ImageOptions
 from skinny.model.program.program import Program
 from skinny.model.program.storage import load
 from skinny.model.rings import Ring, parse_ring
-
-from .inputs import parse_number
+from skinny.model.tables import parse_number
 
 __all__ = [
     "add_baud_option",

@@ -12,6 +12,7 @@ from skinny.model.errors import InputError
 from skinny.model.rings import Number, exact_number
 
 from .formula import Formula, constant
+from .hints import unknown_function
 
 __all__ = [
     "FUNCTIONS",
@@ -27,7 +28,6 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
-    "unknown_function",
 ]
 
 #: The functions that a formula can name. ``inverse(x)`` is what a divisor becomes, and is written ``1/x``.
@@ -35,8 +35,6 @@ FUNCTIONS = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "erf"
 #: The positive part of its argument, ``max(x, 0)``. The core has an operation for it, so that it never becomes a
 #: polynomial.
 RELU = "relu"
-#: Functions that no polynomial of a moderate degree comes near to.
-NOT_SMOOTH = ("max", "min", "abs", "sign", "round", "floor", "ceil")
 #: A table of fewer points says nothing about what is between them.
 FEWEST_POINTS = 3
 
@@ -86,7 +84,7 @@ def apply(function: str | Sampled, argument: Formula | Number) -> Formula:
     if function == RELU:
         return Formula(RELU, (argument if isinstance(argument, Formula) else constant(argument),))
     if isinstance(function, str) and function not in FUNCTIONS:
-        raise InputError(unknown_function(function))
+        raise InputError(unknown_function(function, (*FUNCTIONS, RELU)))
     return Formula("function", (argument if isinstance(argument, Formula) else constant(argument),), function)
 
 
@@ -101,11 +99,3 @@ def _known(name: str) -> Callable[[Formula | Number], Formula]:
 
 # What is written 1/x needs no name here: formulas can be divided.
 sin, cos, tan, exp, log, sqrt, tanh, sigmoid, erf = map(_known, FUNCTIONS[:-1])
-
-
-def unknown_function(name: str) -> str:
-    """What there is instead of the function ``name``."""
-    known = ", ".join((*FUNCTIONS, RELU))
-    if name in NOT_SMOOTH:
-        return f"{name!r} is not smooth, so no polynomial comes near it; the functions are {known}"
-    return f"there is no function {name!r}; the functions are {known}"

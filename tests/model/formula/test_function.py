@@ -58,7 +58,7 @@ def test_a_table_that_is_none_is_refused(points, message):
     ("name", "message"),
     [
         ("sine", "there is no function 'sine'; the functions are sin, "),
-        ("max", "'max' is not smooth, so no polynomial"),
+        ("max", r"there is no function 'max': max\(a, b\) is b \+ relu\(a - b\), with --keep none$"),
     ],
 )
 def test_an_unknown_function_is_refused_with_the_known_ones(name, message):
