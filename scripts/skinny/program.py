@@ -445,6 +445,7 @@ class Program:
         registers: str | None = None,
         lanes: int = 1,
         self_check: bool | None = None,
+        roll: bool = False,
         simulator: str | None = None,
         vcd: Path | None = None,
     ) -> dict[str, Any]:
@@ -470,7 +471,7 @@ class Program:
             given = random_inputs(as_whole(random, "number of random inferences"), self.model, ring)
         precision = losses(self.model, ring, given, drawn=random is not None)
         _warn(precision)
-        image = self._image(ring, lanes, self_check, threads, registers)
+        image = self._image(ring, lanes, self_check, threads, registers, roll)
         taken, _ = choose(simulator, waveform is not None)
         began = perf_counter()
         found, figures = simulation(image, given.elements, taken, waveform)
@@ -487,6 +488,7 @@ class Program:
         pad: bool = False,
         retune: Mapping[int, Mapping[str, Number]] | None = None,
         threads: int | None = None,
+        roll: bool = False,
         simulator: str | None = None,
         vcd: Path | None = None,
     ) -> dict[str, Any]:
@@ -506,7 +508,7 @@ class Program:
         if simulator is not None:
             expect_choice(simulator, SIMULATORS, "simulator")
         waveform = None if vcd is None else as_path(vcd, "waveform")
-        image = self._image(ring, 1, None, threads, None)
+        image = self._image(ring, 1, None, threads, None, roll)
         if random is None:
             given, single = self._samples(samples, units, pad)
         elif samples is not None:
@@ -534,6 +536,7 @@ class Program:
         registers: str | None = None,
         lanes: int = 1,
         self_check: bool | None = None,
+        roll: bool = False,
         depth: int | None = None,
         rom: bool = False,
         vectors: int = 100,
@@ -545,7 +548,7 @@ class Program:
 
         target = as_path(folder, "folder")
         ring = self._ring(ring)
-        image = self._image(ring, lanes, self_check, threads, registers, depth)
+        image = self._image(ring, lanes, self_check, threads, registers, roll, depth)
         runs = as_whole(vectors, "number of vectors")
         if self.model.streaming:
             given = random_samples(samples_for(runs, image), image)
@@ -574,6 +577,7 @@ class Program:
         registers: str | None = None,
         lanes: int = 1,
         self_check: bool | None = None,
+        roll: bool = False,
         seeds: int | None = None,
         frequency: float | None = None,
         inferred: bool = False,
@@ -605,7 +609,7 @@ class Program:
         ring = self._ring(ring)
         target = "generic" if inferred else found.family.target
         build = partial(image_for, found, target=target, rom=bool(rom))
-        image = self._image(ring, lanes, self_check, threads, registers, depth, build)
+        image = self._image(ring, lanes, self_check, threads, registers, roll, depth, build)
         precision = lost_weights(self.model, ring)
         _warn(precision)
         told = {"precision": precision.counts}
@@ -641,6 +645,7 @@ class Program:
         self_check: bool | None,
         threads: int | None,
         registers: str | None,
+        roll: bool,
         depth: int | None = None,
         build: Callable[..., Any] = build_image,
     ) -> Any:
@@ -652,6 +657,7 @@ class Program:
             self_check=None if self_check is None else bool(self_check),
             depth=None if depth is None else as_whole(depth, "program depth"),
             registers=registers,
+            roll=roll or None,
         )
         return build(self.model, ring, options)
 
