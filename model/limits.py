@@ -4,7 +4,8 @@ Two numbers are stated, everything else derives from them: the bytes that a file
 of a program, the size of a formula. A size that is known beforehand is refused beforehand. All other work is watched:
 the readers and the passes call :func:`check` as they go, which looks at the clock and at the memory in use.
 
-Limits hold inside ``with Limits(…).applied():``; elsewhere the defaults hold.
+Limits hold inside ``with Limits(…).applied():``; elsewhere the defaults hold. Inside ``with telling(…):`` somebody is
+told every two seconds what is done.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ __all__ = [
     "current",
     "parse_limits",
     "size_text",
+    "tell",
+    "telling",
     "watched",
 ]
 
@@ -54,6 +57,8 @@ INPUTS_BYTE = 32
 MANY_FACTORS, INSTRUCTIONS_A_FACTOR = 100_000, 250
 #: Seconds between two looks at the memory, and items between two checks.
 LOOK, CHUNK = 0.01, 4096
+#: Seconds after which somebody is told that a task goes on.
+SILENT = 2.0
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -106,17 +111,26 @@ DEFAULTS = Limits()
 @dataclass
 class _Watch:
     """A task under way: it must be done before the time ``end`` within ``most`` bytes of memory; both are looked at
-    again at the time ``again``."""
+    again at the time ``again``. It ``began`` long ago."""
 
     task: str
     limits: Limits
-    end: float
+    began: float
     most: int
     again: float = 0.0
 
 
+@dataclass
+class _Teller:
+    """Whom to ``tell`` what is done, and when that was done last."""
+
+    tell: Callable[[str], None]
+    told: float
+
+
 _limits: ContextVar[Limits] = ContextVar("limits")
 _watch: ContextVar[_Watch | None] = ContextVar("watch", default=None)
+_teller: ContextVar[_Teller | None] = ContextVar("teller", default=None)
 
 
 def current() -> Limits:
@@ -129,11 +143,28 @@ def watched(task: str) -> Iterator[None]:
     """Let :func:`check` enforce the limits inside the ``with`` block, counted from its beginning. Messages begin with
     ``task``."""
     limits = current()
-    token = _watch.set(_Watch(task, limits, time.monotonic() + limits.seconds, _resident() + limits.memory))
+    token = _watch.set(_Watch(task, limits, time.monotonic(), _resident() + limits.memory))
     try:
         yield
     finally:
         _watch.reset(token)
+
+
+@contextmanager
+def telling(somebody: Callable[[str], None]) -> Iterator[None]:
+    """Inside the ``with`` block, let ``somebody`` know what is done, if it takes long."""
+    token = _teller.set(_Teller(somebody, time.monotonic()))
+    try:
+        yield
+    finally:
+        _teller.reset(token)
+
+
+def tell(what: str) -> None:
+    """Tell what is done now, if somebody listens who was told nothing for a while."""
+    if (teller := _teller.get()) is not None and (now := time.monotonic()) > teller.told + SILENT:
+        teller.told = now
+        teller.tell(what)
 
 
 def check() -> None:
@@ -142,7 +173,8 @@ def check() -> None:
     if watch is None or (now := time.monotonic()) < watch.again:
         return
     watch.again = now + LOOK
-    if now > watch.end:
+    tell(f"{watch.task}: {now - watch.began:.0f} s so far")
+    if now > watch.began + watch.limits.seconds:
         raise InputError(f"{watch.task} takes more than {watch.limits.seconds} s, the limit: --limit time=S raises it")
     if _resident() > watch.most:
         size = size_text(watch.limits.memory)

@@ -11,14 +11,16 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib.metadata import version
 
 from skinny.extras import DISTRIBUTION, missing_extra
 from skinny.model.errors import CheckError, InputError
+from skinny.model.limits import telling
 
 from . import board, bound, compile, explain, faults, fpga, host, info, learn, picture, run, sim, trace, verilog
 from .bench import command as bench
-from .common import Parser
+from .common import Parser, note
 
 __all__ = ["main"]
 
@@ -31,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     try:
         args = _parser().parse_args(_shielded(argv))
-        with args.limit.applied():
+        with args.limit.applied(), telling(note) if sys.stderr.isatty() else nullcontext():
             args.execute(args)
         sys.stdout.flush()
         return 0

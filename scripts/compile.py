@@ -67,9 +67,12 @@ the box: their error, proven too, is part of --error, which they need.
 A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
 needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
 all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
---error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. JSON keys of a model: model, kind, classes,
-inputs, idle (inputs that cannot matter), outputs, argmax, length, words, cycles, width, weights, linear, reversible,
-ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or replaced), file.
+--error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities sends the scores of all classes in
+place of the number of the class, and other commands then show probabilities. --weights puts in the weights of a network
+that was trained again and changes no instruction, so that skinny host sends weights alone; those that were zero need
+--keep-zeros for that. JSON keys of a model: model, kind, classes, inputs, idle (inputs that cannot matter), outputs,
+argmax, probabilities, length, words, cycles, width, weights, linear, reversible, ring, tried (formats, and what they
+missed, also with --explain), notes (what was dropped or replaced), file.
 Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
@@ -142,6 +145,11 @@ def register(commands: Any) -> None:
     parser.add_argument("--ring", metavar="fixed:BITS[.FRAC]", help="the format in which the program is to be precise")
     add_box_option(parser, "none; --ring needs one")
     parser.add_argument("--calibration", metavar="FILE.csv", help="inputs of a model, by which its format is chosen")
+    parser.add_argument(
+        "--probabilities", action="store_true", help="a model sends scores, which the host makes probabilities of"
+    )
+    parser.add_argument("--weights", metavar="FILE.onnx", help="then take the weights of a model of the same shape")
+    parser.add_argument("--keep-zeros", action="store_true", help="keep the zeros of a model, so that they can be set")
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -172,8 +180,10 @@ def execute(args: argparse.Namespace) -> None:
             f"{args.formula}: a pickle runs code of whoever wrote it when it is read: load it in Python, if you trust "
             "it, and call skinny.compile(estimator)"
         )
-    if args.calibration is not None:
-        raise InputError("--calibration is about trained models: a formula is compiled without it")
+    for option in ("calibration", "probabilities", "weights", "keep_zeros"):
+        if getattr(args, option):
+            name = option.replace("_", "-")
+            raise InputError(f"--{name} is about trained models: a formula is compiled without it")
     text = _formula_text(args.formula)
     from_file = args.formula.startswith("@")
     try:

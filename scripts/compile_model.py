@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from skinny.model.errors import InputError
-from skinny.model.frontends.find import import_model
+from skinny.model.frontends.find import MODEL_FILES, import_model
 from skinny.model.program.storage import save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
@@ -46,7 +46,7 @@ def compile_model_file(args: argparse.Namespace) -> None:
             raise InputError(f"{name} is about formulas: a trained model is compiled without it")
     if args.ring is not None and args.calibration is None and not args.box:
         raise InputError("--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI")
-    imported = import_model(args.formula)
+    imported = import_model(args.formula, keep_zeros=args.keep_zeros)
     assert imported is not None
     if not args.json:
         note(f"{args.formula}: compiling {len(imported.inputs):,} inputs, {len(imported.layers):,} layers")
@@ -59,7 +59,12 @@ def compile_model_file(args: argparse.Namespace) -> None:
         calibration=None if args.calibration is None else read_columns(args.calibration, names),
         box=dict(zip(names, parse_box(args.box, names), strict=True)) if args.box else None,
         error=None if args.error is None else parse_number(args.error),
+        probabilities=args.probabilities,
     )
+    if args.weights is not None:
+        if not args.weights.endswith(MODEL_FILES):
+            raise InputError(f"{args.weights}: --weights takes a file of a model, NAME{' or NAME'.join(MODEL_FILES)}")
+        program = program.set_weights(args.weights)
     if args.output is not None:
         save(program.model, args.output)
     if args.json:
@@ -88,6 +93,7 @@ def _answer(args: argparse.Namespace, program: ImportedProgram) -> dict[str, Any
         "idle": list(imported.idle),
         "outputs": list(imported.outputs),
         "argmax": model.argmax or None,
+        "probabilities": model.probabilities or None,
         "length": len(model),
         "words": model.words,
         "cycles": program.cycles,

@@ -15,7 +15,6 @@ from skinny.model.machine.streams import expect_room, interleaved, padding, sepa
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.storage import load
 from skinny.model.program.units import Units
-from skinny.model.rings import Boolean
 from skinny.model.run.precision import Precision
 from skinny.streams import first_sample, tuned, watched_stream
 
@@ -53,7 +52,9 @@ DETAILS = """\
   run PROGRAM     load it, send the inputs, read the results
   reset           reset the core; what it holds stays
 
---weight kp=1.2 sets a named weight of the program; when the program is there, only the words of named weights are sent.
+--weight kp=1.2 sets a named weight of the program. When the program is there, only the words of weights that can be set
+are sent: named ones, and all of a trained model, so that a model that was trained again and compiled into the same
+instructions (skinny compile --weights, set_weights in Python) runs on without a reload.
 
 The board says which ring and sizes its core has; a program that does not fit is refused. Lost and garbled bytes are
 made good. When a run meets a fault, or results stay away, the core is reset and loaded and the inputs are sent again,
@@ -62,7 +63,7 @@ with --self-check is checked in every run.
 
 JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (requests that had to be repeated),
 recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
-(whether it was sent), retuned (whether only its named weights were sent); for run also results (a list of values for
+(whether it was sent), retuned (whether only its weights were sent); for run also results (a list of values for
 each name), faults (numbers of the inferences that met one, from 1), seconds and precision (as for skinny run). Inputs
 and results are in your own units. For streams (--stream, docs/streams.md) also streams, samples and first, results has
 a list for each stream, and faults are numbers of samples.
@@ -159,16 +160,10 @@ def _run(host: Host, program: Program, image: Image, given: str | None) -> tuple
     inputs = read_inputs(given, units)
     elements = inputs.elements
     precision = watched_run(program, ring, inputs)[1]
-    vectors = config.pack(elements)
-    if not program.inputs:
-        vectors = np.zeros((len(vectors), 1), dtype=np.uint64)
     before = perf_counter()
-    found = host.run(image, vectors)
+    values, faulty = host.run_elements(image, elements)
     seconds = perf_counter() - before
-    values = config.unpack(found.words, len(elements))
     results = named_results(units, values)
-    # A vector of the Boolean ring holds many inferences; its fault is one of them all.
-    faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(ring, Boolean) else 1)[: len(elements)]
     answer = {"results": results, "faults": (np.flatnonzero(faulty) + 1).tolist(), "seconds": seconds}
     return answer | {"precision": precision.counts}, precision
 
@@ -233,4 +228,4 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
 def _done(answer: dict[str, Any]) -> str:
     if answer["loaded"]:
         return "loaded"
-    return "was there already" + (", its named weights were sent" if answer["retuned"] else "")
+    return "was there already" + (", its weights were sent" if answer["retuned"] else "")

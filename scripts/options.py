@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from skinny.model.errors import InputError
+from skinny.model.link.wire import BAUD
 from skinny.model.machine.isa import MOST_FLIPFLOPS, REGISTERS
 from skinny.model.parallel.image import ImageOptions
 from skinny.model.program.program import Program
@@ -34,7 +35,6 @@ __all__ = [
     "with_weights",
 ]
 
-BAUD = 1_000_000
 SIZES = {
     "depth": "words of the program memory",
     "inputs": "words of an input vector at most",

@@ -1,6 +1,8 @@
 """Affine maps and quadratic forms of values, as formulas: terms in the order of the values, the bias last.
 
-Zero coefficients make no term, so that what cannot matter costs nothing.
+Zero coefficients make no term, so that what cannot matter costs nothing. A zero that is to stay, because a model that
+is trained again may have another number there, is a tiny number in arrays (:func:`kept`), so that arithmetic on arrays
+does not lose it, and zero again where it becomes a constant (:func:`number`).
 """
 
 from __future__ import annotations
@@ -14,20 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.formula.formula import Formula, constant, product, total
 
-__all__ = ["Features", "Floats", "Products", "affine", "rows"]
+__all__ = ["Features", "Floats", "Products", "affine", "kept", "number", "rows"]
 
 Floats = NDArray[np.float64]
+#: What stands for a zero that stays, and what is smaller than any weight, but larger than that times any weight.
+KEPT, SMALLEST = 2.0**-600, 2.0**-300
+
+
+def kept(values: Floats, zeros: bool) -> Floats:
+    """Weights of a model, of which with ``zeros`` also those stay that are zero."""
+    return np.where(values == 0, KEPT, values) if zeros else values
+
+
+def number(value: float) -> Formula:
+    """A coefficient as a constant."""
+    return constant(value if abs(value) > SMALLEST else 0)
 
 
 def affine(values: Sequence[Formula], coefficients: Sequence[float], bias: float) -> Formula:
     """``Σ coefficients·values + bias``. Zero coefficients are left out, and a factor of one is not written."""
     terms = [
-        value if coefficient == 1 else product([constant(coefficient), value])
+        value if coefficient == 1 else product([number(coefficient), value])
         for value, coefficient in zip(values, coefficients, strict=True)
         if coefficient
     ]
     if bias or not terms:
-        terms.append(constant(bias))
+        terms.append(number(bias))
     return terms[0] if len(terms) == 1 else total(terms)
 
 

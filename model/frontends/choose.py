@@ -1,9 +1,9 @@
 """Choose: the narrowest fixed-point format in which a model decides as in floats.
 
 Precondition: a model without functions, and rows, a box or both. Postcondition: the program, scaled, in the first
-format whose decisions are those of floats on all rows (for numbers: whose error is within the asked one), in which no
-row wraps, and which is proven safe on the box if there is one. Cost: the compiler once or twice, and a golden run of
-the rows for each format that is tried.
+format whose decisions are those of floats on all rows (for numbers and probabilities: whose error is within the asked
+one), in which no row wraps, and which is proven safe on the box if there is one. Cost: the compiler once or twice, and
+a golden run of the rows for each format that is tried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from skinny.model.compiler.pipeline import Compilation
 from skinny.model.compiler.prove import prove
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Formula, operations, postorder
-from skinny.model.limits import check
+from skinny.model.limits import check, tell, watched
+from skinny.model.program.probabilities import probabilities
 from skinny.model.program.program import Program
 from skinny.model.program.units import scaled as times
 from skinny.model.rings import FixedPoint
@@ -28,6 +29,7 @@ from skinny.model.run.golden import run
 
 from .imported import Imported
 from .layers import overflowing_layer, wrapping_layer
+from .measure import decided
 from .ranges import Floats, Range, box_ranges, row_ranges, row_values
 from .scale import Room, Scaled, scale_model
 from .settable import Slots, compile_settable, constant_nodes, same_shape
@@ -46,7 +48,7 @@ ROW_MARGIN, BOX_MARGIN = 1.25, 1.01
 FIRST_ROWS = 128
 #: Rows that are drawn from a box when there are no others, and their seed.
 DRAWN, SEED = 512, 0
-#: Without an asked error a regressor may err by this part of the range of its output.
+#: Without an asked error a regressor may err by this part of the range of its output, and a probability by as much.
 ERROR = 0.01
 
 
@@ -79,7 +81,7 @@ class Calibration(NamedTuple):
 @dataclass(frozen=True)
 class Chosen:
     """The program, compiled for its format; ``tried`` are formats with the rows that they decide otherwise (for numbers
-    the largest error)."""
+    and probabilities the largest error, over the allowed one)."""
 
     compilation: Compilation
     slots: Slots | None
@@ -108,23 +110,26 @@ def choose_format(
 ) -> Chosen:
     """The program of ``imported`` in the narrowest format, or in one of ``bits`` (and ``frac``)."""
     calibration = calibration.drawn()
+    tell("finding the ranges of the layers")
     ranges = calibration.ranges(list(imported.outputs.values()))
     candidates = _candidates(imported, ranges, calibration.margin, width, keep, bits, frac)
     judge = _Judge(imported, calibration, error)
     tried: dict[str, float] = {}
-    for size in range(NARROWEST, WIDEST + 1) if bits is None else (bits,):
-        best: tuple[float, _Candidate] | None = None
-        for candidate in candidates:
-            check()
-            if size - 1 - candidate.integer < 0:
-                continue
-            ring = FixedPoint(size, size - 1 - candidate.integer)
-            found = judge.misses(candidate.compilation.program, ring)
-            tried[ring.name] = found
-            if judge.granted(found) and (best is None or found < best[0]) and judge.safe(candidate, ring):
-                best = found, candidate
-        if best is not None:
-            return _finished(best[1], size, calibration, tried)
+    with watched("choosing the format"):
+        for size in range(NARROWEST, WIDEST + 1) if bits is None else (bits,):
+            tell(f"trying formats of {size} bits on {len(judge.wanted):,} rows")
+            best: tuple[float, _Candidate] | None = None
+            for candidate in candidates:
+                check()
+                if size - 1 - candidate.integer < 0:
+                    continue
+                ring = FixedPoint(size, size - 1 - candidate.integer)
+                found = judge.misses(candidate.compilation.program, ring)
+                tried[ring.name] = found
+                if judge.granted(found) and (best is None or found < best[0]) and judge.safe(candidate, ring):
+                    best = found, candidate
+            if best is not None:
+                return _finished(best[1], size, calibration, tried)
     raise judge.refusal(tried, candidates, WIDEST if bits is None else bits)
 
 
@@ -150,6 +155,7 @@ def _candidates(
     rooms = [Room(integer, integer // 2 if multiplied else integer) for integer in reversed(integers)]
     while rooms:
         room = rooms.pop()
+        tell(f"scaling with {room.integer} bits in front of the binary point")
         scaled = scale_model(imported, ranges, margin, room)
         first = next((found for found in out if same_shape(found.scaled.outputs, scaled.outputs)), None)
         if first is not None and first.slots is not None:
@@ -166,6 +172,8 @@ def _candidates(
         program = replace(
             program,
             argmax=imported.argmax,
+            probabilities="" if imported.argmax else imported.probabilities,
+            settable=True,
             title=imported.title,
             input_scales=tuple(scaled.input_exponents[name] for name in program.inputs),
             outputs=tuple(output._replace(scale=scaled.output_exponents[output.name]) for output in program.outputs),
@@ -206,9 +214,12 @@ class _Judge:
         self.calibration = calibration
         outputs = list(imported.outputs.values())
         self.wanted = np.stack(row_values(calibration.columns, outputs), axis=1)
-        spread = np.ptp(self.wanted, axis=0)
+        self.probabilities = "" if imported.argmax else imported.probabilities
+        self.numbers = probabilities(self.probabilities, self.wanted)
+        spread = np.ptp(self.numbers, axis=0)
+        given = error if error is not None or not self.probabilities else ERROR
         self.allowed = (
-            np.where(spread > 0, ERROR * spread, ERROR) if error is None else np.full(len(spread), float(error))
+            np.where(spread > 0, ERROR * spread, ERROR) if given is None else np.full(len(spread), float(given))
         )
         self.unsafe: dict[int, str] = {}
 
@@ -222,8 +233,8 @@ class _Judge:
         return np.stack(columns, axis=1).astype(np.int64) if columns else np.empty((rows, 0), dtype=np.int64)
 
     def misses(self, program: Program, ring: FixedPoint) -> float:
-        """Rows that are decided otherwise or wrap; for numbers the largest error over the allowed one. Infinite when a
-        weight does not fit."""
+        """Rows that are decided otherwise or wrap; for numbers the largest error over the allowed one, for
+        probabilities at least two where a row is decided otherwise. Infinite when a weight does not fit."""
         elements = self.elements(program, ring)
         first = slice(0, FIRST_ROWS)
         try:
@@ -238,13 +249,15 @@ class _Judge:
         done = run(program, ring, elements, watched=True)
         assert done.wrapped is not None
         if self.imported.argmax:
-            labels = wanted[:, 0] > 0 if wanted.shape[1] == 1 else wanted.argmax(axis=1)
-            return float(np.count_nonzero((done.outputs[:, 0] != labels) | done.wrapped))
+            return float(np.count_nonzero((done.outputs[:, 0] != decided(wanted)) | done.wrapped))
         if done.wrapped.any():
             return float("inf")
         scales = [output.scale - ring.frac for output in program.outputs]
         found = np.ldexp(done.outputs.astype(np.float64), np.array(scales))
-        return float((np.abs(found - wanted) / self.allowed).max())
+        numbers = probabilities(self.probabilities, wanted)
+        missed = float((np.abs(probabilities(self.probabilities, found) - numbers) / self.allowed).max())
+        otherwise = self.imported.classes and (decided(found) != decided(wanted)).any()
+        return max(missed, 2.0) if otherwise else missed
 
     def granted(self, found: float) -> bool:
         return found == 0 if self.imported.argmax else found <= 1
@@ -279,9 +292,10 @@ class _Judge:
         where = wrapping_layer(program, ring, candidate.scaled, self.elements(program, ring))
         why = f"; {where} wraps" if where else ""
         if not self.imported.argmax:
+            other = ", or decides a row otherwise than floats" if self.imported.classes else ""
             return CheckError(
                 f"{self.imported.title}: {name} comes nearest and errs by {tried[name]:.3g} times what is allowed "
-                f"({float(self.allowed.max()):.3g}){why}; allow a larger error or more bits"
+                f"({float(self.allowed.max()):.3g}){other}{why}; allow a larger error or more bits"
             )
         return CheckError(
             f"{self.imported.title}: {name} comes nearest and decides {tried[name]:,.0f} of {rows:,} rows otherwise "

@@ -14,26 +14,27 @@ __all__ = ["MODEL_FILES", "import_formulas", "import_model"]
 MODEL_FILES = (".onnx",)
 
 
-def import_model(given: Any) -> Imported | None:
+def import_model(given: Any, *, keep_zeros: bool = False) -> Imported | None:
     """The model ``given`` as formulas; None when it is no model that a front end knows: an estimator of scikit-learn,
     a ``ModelProto`` of onnx, or the path of a file that ends in one of :data:`MODEL_FILES`. A model that cannot become
-    formulas is refused with an :exc:`~skinny.model.errors.InputError`."""
+    formulas is refused with an :exc:`~skinny.model.errors.InputError`. With ``keep_zeros`` weights that are zero have
+    terms too, as those of a model that was trained again may not be."""
     if isinstance(given, str | os.PathLike):
         if not os.fspath(given).endswith(MODEL_FILES):
             return None
         from .onnx.graph import import_onnx
 
-        return import_onnx(given)
+        return import_onnx(given, keep_zeros)
     # Classes are told apart by where they come from, so that no library is loaded for that.
     homes = {base.__module__.partition(".")[0] for base in type(given).__mro__}
     if "onnx" in homes:
         from .onnx.graph import import_onnx
 
-        return import_onnx(given)
+        return import_onnx(given, keep_zeros)
     if "sklearn" in homes:
         from .sklearn.estimators import import_estimator
 
-        return import_estimator(given)
+        return import_estimator(given, keep_zeros)
     return None
 
 

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 
 from skinny.model.formula.formula import Formula, postorder
 
-__all__ = ["KINDS", "PROBABILITIES", "Imported", "Layer"]
+__all__ = ["KINDS", "Imported", "Layer"]
 
 KINDS = ("classifier", "regressor")
-#: What makes probabilities of the outputs, on the host.
-PROBABILITIES = ("", "sigmoid", "softmax")
 
 
 class Layer(NamedTuple):
@@ -33,9 +31,10 @@ class Imported:
 
     ``kind`` is one of :data:`KINDS`. A classifier has its ``classes``, one for each output, or two for a single output,
     which is above zero for the second; then ``argmax`` is the name of the one result, the number of the class, which
-    replaces the outputs. It is empty where the outputs themselves are wanted. ``probabilities``, one of
-    :data:`PROBABILITIES`, is what the host applies to the outputs where the library gives probabilities. ``title`` says
-    in one line what the model is, and ``notes`` are lines that a user must see: what was dropped or replaced.
+    replaces the outputs. It is empty where the outputs themselves are wanted. ``probabilities`` is what a host applies
+    to the outputs where the library gives probabilities (:mod:`skinny.model.program.probabilities`), or empty.
+    ``title`` says in one line what the model is, and ``notes`` are lines that a user must see: what was dropped or
+    replaced.
     """
 
     outputs: Mapping[str, Formula]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from skinny.model.program.units import scaled as times
 from skinny.model.rings import Array, FixedPoint
 
@@ -18,7 +19,7 @@ from .imported import Imported
 from .ranges import Floats, row_values
 from .scale import Scaled
 
-__all__ = ["LayerMeasure", "decisions", "measure_layers"]
+__all__ = ["LayerMeasure", "decided", "measure_layers", "scores"]
 
 
 class LayerMeasure(NamedTuple):
@@ -36,13 +37,15 @@ class LayerMeasure(NamedTuple):
     mean_error: float | None
 
 
-def decisions(imported: Imported, columns: Mapping[str, Floats]) -> Floats:
-    """What the model itself sends at rows, functions and all, in floats: of shape ``(results, rows)``."""
-    values = np.stack(row_values(columns, list(imported.outputs.values())))
-    if not imported.argmax:
-        return values
-    chosen = values > 0 if len(values) == 1 else np.argmax(values, axis=0)[None]
-    return chosen.astype(np.float64)
+def scores(imported: Imported, columns: Mapping[str, Floats]) -> Floats:
+    """The outputs of the model itself at rows, functions and all, in floats: of shape ``(rows, outputs)``."""
+    return np.stack(row_values(columns, list(imported.outputs.values())), axis=1)
+
+
+def decided(values: Floats) -> NDArray[np.int64]:
+    """The numbers of the classes by their scores, of shape ``(rows, outputs)``."""
+    chosen = values[:, 0] > 0 if values.shape[1] == 1 else values.argmax(axis=1)
+    return chosen.astype(np.int64)
 
 
 def measure_layers(

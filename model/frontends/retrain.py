@@ -1,7 +1,8 @@
 """Retrain: the constants of a model that was trained again, in the places of those of the first one.
 
 Precondition: two models of one front end. Postcondition: a value for each constant of the first; a weight that became
-zero, so that its term is missing, is zero. Models of another shape are refused, naming the layer. Terms of a sum are
+zero, so that its term is missing, is zero. Models of another shape are refused, naming the layer; so are weights that
+were zero, and so had no term, unless the first model kept its zeros. Terms of a sum are
 told apart by what their weight multiplies. Cost: linear.
 """
 
@@ -19,8 +20,12 @@ from skinny.model.program.units import scaled as times
 from .imported import Imported, Layer
 from .ranges import term
 from .scale import Scaled
+from .settable import AGAIN
 
 __all__ = ["retrained", "with_values"]
+
+#: What leaves a place for weights that are zero.
+ZEROS = f"{AGAIN}, with keep_zeros=True (--keep-zeros) so that all weights can be set"
 
 
 def retrained(first: Imported, again: Imported) -> dict[int, Fraction]:
@@ -37,11 +42,11 @@ def retrained(first: Imported, again: Imported) -> dict[int, Fraction]:
         raise InputError(f"the model has layers of {counts[1]} values and had {counts[0]}: compile it again")
     matching = _Matching(first, again)
     for one, other in zip(first.layers, again.layers, strict=True):
-        matching.layer = one.name
-        for pair in zip(one.values, other.values, strict=True):
+        for number, pair in enumerate(zip(one.values, other.values, strict=True)):
+            matching.place = f"{one.name}, value {number} of {len(one.values)}"
             matching.match(*pair)
-    matching.layer = "the outputs"
     for name, formula in first.outputs.items():
+        matching.place = f"the output {name}"
         matching.match(formula, again.outputs[name])
     return matching.values
 
@@ -86,7 +91,7 @@ class _Matching:
     """Nodes of two models side by side. Values of layers stand for themselves, so that nothing below them is walked."""
 
     def __init__(self, first: Imported, again: Imported) -> None:
-        self.layer = ""
+        self.place = ""
         self.values = {id(node): node.value for node in postorder(*first.outputs.values()) if node.kind == "constant"}
         self.set: dict[int, Fraction] = {}
         numbers: dict[object, int] = {}
@@ -137,8 +142,8 @@ class _Matching:
         for several in waiting.values():
             for new, inner in several:
                 if new is None or new.value:
-                    what = "a bias" if inner is None else f"a weight for {formula_text(inner, 40)}"
-                    self.refuse(f"it has {what}, which was zero when the program was compiled")
+                    what = "its bias" if inner is None else f"its weight of {formula_text(inner, 40)}"
+                    self.refuse(f"{what} was zero when the program was compiled, and has no place in it", ZEROS)
         return out
 
     def take(self, node: Formula, value: Fraction) -> None:
@@ -147,8 +152,8 @@ class _Matching:
             self.refuse("a weight that was shared has two values")
         self.values[id(node)] = value
 
-    def refuse(self, why: str) -> NoReturn:
-        raise InputError(f"{self.layer}: {why}: compile the model again")
+    def refuse(self, why: str, instead: str = AGAIN) -> NoReturn:
+        raise InputError(f"{self.place}: {why}: {instead}")
 
 
 def _keys(imported: Imported, numbers: dict[object, int]) -> dict[int, int]:

@@ -20,14 +20,19 @@ from skinny.model.compiler.graph.shortest import shortest
 from skinny.model.compiler.pipeline import Compilation, compile_formula
 from skinny.model.compiler.prove import prove
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import Formula, constant, facts, operations, postorder
+from skinny.model.formula.formula import Formula, constant, facts, formula_text, operations, postorder
 from skinny.model.limits import current, watched
 from skinny.model.program.program import Program
+from skinny.model.rings import Ring, parse_ring
+
+from .imported import Layer
 
 __all__ = ["Slots", "compile_settable", "constant_nodes", "refilled", "same_shape"]
 
 #: Constants that the compiler may use as they are: they save instructions, and no training gives them.
-PLAIN = (-1, 0, 1)
+PLAIN = (-1, 1)
+#: How to get a program with a weight that it has no place for.
+AGAIN = "compile the model again"
 
 
 def constant_nodes(outputs: Mapping[str, Formula]) -> list[Formula]:
@@ -52,9 +57,11 @@ def _shape(outputs: Mapping[str, Formula]) -> list[tuple[object, ...]]:
 
 @dataclass(frozen=True)
 class Slots:
-    """For each weight of a program the number of the constant that it is, with the sign, or None for a plain one."""
+    """For each weight of a program the number of the constant that it is, with the sign, or None for a plain one;
+    ``plain`` are the numbers of the constants that were plain when the program was compiled."""
 
     slots: tuple[tuple[int, int] | None, ...]
+    plain: frozenset[int]
 
     def filled(self, program: Program, values: Sequence[Fraction]) -> Program:
         """``program`` with weights from ``values`` of all constants."""
@@ -78,26 +85,41 @@ def compile_settable(
         compiled = _compiled(_tagged(outputs, tags), inputs, width, keep)
     places = {tag: (number, 1) for number, tag in enumerate(tags)} | {-t: (n, -1) for n, t in enumerate(tags)}
     program = compiled.program
-    if any(weight not in places and weight not in PLAIN for weight in program.weights):
+    if any(weight not in places and weight not in (*PLAIN, 0) for weight in program.weights):
         compiled = _compiled(outputs, inputs, width, keep)
         checked = prove(compiled.program, outputs, operations(*outputs.values()))
         return replace(compiled, checked=checked, seconds=time.perf_counter() - began), None
-    slots = Slots(tuple(places.get(weight) for weight in program.weights))
+    plain = frozenset(number for number, value in enumerate(values) if value in PLAIN)
+    slots = Slots(tuple(places.get(weight) for weight in program.weights), plain)
     program = slots.filled(program, values)
     checked = prove(program, outputs, operations(*outputs.values()))
     return replace(compiled, program=program, checked=checked, seconds=time.perf_counter() - began), slots
 
 
 def refilled(
-    program: Program, slots: Slots | None, before: Mapping[str, Formula], after: Mapping[str, Formula], keep: Set[str]
+    program: Program,
+    slots: Slots | None,
+    before: Mapping[str, Formula],
+    after: Mapping[str, Formula],
+    keep: Set[str],
+    layers: Sequence[Layer] = (),
 ) -> Program:
-    """``program``, which was compiled from ``before``, with the constants of ``after``, which has the same shape. Where
-    there are no slots, it is compiled again, and refused unless nothing but weights changed."""
-    again = "compile the model again"
+    """``program``, which was compiled from ``before``, with the constants of ``after``, which has the same shape and
+    the ``layers``. Where there are no slots, it is compiled again, and refused unless nothing but weights changed. What
+    the ring of the program does not hold is refused."""
     nodes = constant_nodes(after)
-    for old, new in zip(constant_nodes(before), nodes, strict=True):
-        if old.value != new.value and old.value in PLAIN:
-            raise InputError(f"a weight that was {old.value} became {float(new.value):g}: {again}")
+    for number, (old, new) in enumerate(zip(constant_nodes(before), nodes, strict=True)):
+        plain = old.value in PLAIN if slots is None else number in slots.plain
+        if old.value != new.value and plain:
+            raise InputError(
+                f"{_place(layers, new)} was {old.value} when the program was compiled and became {float(new.value):g}: "
+                f"{AGAIN}"
+            )
+        if program.ring and not _fits(new.value, parse_ring(program.ring)):
+            raise InputError(
+                f"{_place(layers, new)} is {float(new.value):.6g} now and does not fit {program.ring} at the scale of "
+                f"the first model: {AGAIN}"
+            )
     if slots is not None:
         return slots.filled(program, [node.value for node in nodes])
     made = _compiled(after, program.inputs, program.width, keep).program
@@ -105,8 +127,27 @@ def refilled(
         np.array_equal(*pair) for pair in zip(made.code.arrays(), program.code.arrays(), strict=True)
     )
     if not same:
-        raise InputError(f"other weights give other instructions, as several became one: {again}")
+        raise InputError(f"other weights give other instructions, as several became one: {AGAIN}")
     return replace(program, weights=made.weights, derived=made.derived)
+
+
+def _fits(value: Fraction, ring: Ring) -> bool:
+    try:
+        ring.encode(value)
+    except InputError:
+        return False
+    return True
+
+
+def _place(layers: Sequence[Layer], weight: Formula) -> str:
+    """Where a constant stands in a model, for a message."""
+    for layer in layers:
+        for node in postorder(*layer.values):
+            if any(arg is weight for arg in node.args):
+                other = [formula_text(arg, 40) for arg in node.args if arg is not weight]
+                what = f"the weight of {other[0]}" if node.kind == "product" and other else "a bias"
+                return f"{layer.name}: {what}"
+    return "a weight"
 
 
 def _tagged(outputs: Mapping[str, Formula], tags: Sequence[Fraction]) -> dict[str, Formula]:

@@ -17,6 +17,7 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import Image
 from skinny.model.machine.image import Write
 from skinny.model.machine.isa import CoreConfig, Words
+from skinny.model.rings import Array, Boolean
 
 from .exchange import POSITIONS, Exchange, Order
 from .requests import Channel, ForgottenError, LinkError, Requests
@@ -71,7 +72,7 @@ class Host:
     :exc:`~.requests.LinkError` after that. It never waits for ever, and returns nothing that the core did not compute.
 
     ``loads`` counts how often a program was sent, ``recoveries`` how often a core was reset and loaded because of its
-    results, ``retunes`` how often the words of named weights alone were.
+    results, ``retunes`` how often the words of settable weights alone were.
     """
 
     def __init__(self, channel: Channel, *, seconds: float = 0.5, attempts: int = 20) -> None:
@@ -122,6 +123,18 @@ class Host:
         words, faults = zip(*found, strict=True)
         return Outputs(np.concatenate(words), np.concatenate(faults))
 
+    def run_elements(self, image: Image, elements: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """The same for ``elements`` of the ring, of shape ``(batch, inputs)``: those of the outputs, and which rows met
+        a fault."""
+        config = image.config
+        vectors = config.pack(elements)
+        if not image.program.inputs:
+            vectors = np.zeros((len(vectors), 1), dtype=np.uint64)
+        found = self.run(image, vectors)
+        # A vector of the Boolean ring holds many inferences; its fault is one of them all.
+        faulty = np.repeat(found.faults.any(axis=1), config.slices if isinstance(config.ring, Boolean) else 1)
+        return config.unpack(found.words, len(elements)), faulty[: len(elements)]
+
     def run_stream(self, pieces: Sequence[tuple[Image, Words]]) -> Outputs:
         """Run streams from their beginning, one for each thread. A piece is an image, and the ``vectors`` that run on
         it, one for each thread in turn; images differ in named weights, which are written before the piece, and states
@@ -141,7 +154,7 @@ class Host:
         info = self._load(pieces[0][0], force)
         begin, found = (0, 0), []
         for number, (image, vectors) in enumerate(pieces):
-            if number and (writes := list(image.named_weights())):
+            if number and (writes := list(image.settable_weights())):
                 self._write(writes, image.config, begin[1])
                 self._requests.ask(Kind.SEAL, seal=seal(image))
                 self.retunes += 1
@@ -188,7 +201,7 @@ class Host:
         if image.config != config:
             raise InputError(f"the image is made for {image.config}, the board has {config}")
         held = status.seal == seal(image) and not force
-        writes = list(image.named_weights() if held else image.loads())
+        writes = list(image.settable_weights() if held else image.loads())
         if not writes:
             return status.info
         self._write(writes, config)

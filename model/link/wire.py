@@ -20,6 +20,7 @@ from skinny.model.machine.isa import CoreConfig, Space, Words
 from skinny.model.rings import parse_ring
 
 __all__ = [
+    "BAUD",
     "CHECK",
     "LEAST",
     "MOST",
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 VERSION = 1
+#: The speed of the line, unless a board is made for another one.
+BAUD = 1_000_000
 #: Bytes of a check sum (CRC-32 as in Ethernet and zip).
 CHECK = 4
 #: Most bytes of a frame, its check sum included: the longest run that one COBS code can describe.
@@ -219,10 +222,10 @@ def unpack_words(payload: bytes, size: int) -> Words:
 
 
 def seal(image: Image) -> int:
-    """The seal of ``image``: a number that stands for the content of a core that it was loaded into, named weights
-    excepted, which are sent whenever the image is used. It is never zero, which means a broken seal."""
-    named = {(Space.WEIGHTS, item.address) for item in image.named_weights()}
-    kept = (item for item in image.loads() if (item.space, item.address) not in named)
+    """The seal of ``image``: a number that stands for the content of a core that it was loaded into, settable
+    weights excepted, which are sent whenever the image is used. It is never zero, which means a broken seal."""
+    settable = {(Space.WEIGHTS, item.address) for item in image.settable_weights()}
+    kept = (item for item in image.loads() if (item.space, item.address) not in settable)
     words = b"".join(b"%d %d %d," % (item.space, item.address, item.data) for item in kept)
     return zlib.crc32(words) or 1
 

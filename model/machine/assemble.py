@@ -190,11 +190,11 @@ class Image:
     def predict(self, vectors: Words, sizes: Sequence[int], waits: Waits = NO_WAITS) -> cycles.Prediction:
         return cycles.predict(self, vectors, self.timetable(sizes, waits), sizes, waits.tunes)
 
-    def named_weights(self) -> Iterator[Write]:
-        """The writes of the weights that come from named ones, sorted by address: all that a retuned program needs."""
-        named = {k for weight in self.program.named for k, _ in weight.words}
+    def settable_weights(self) -> Iterator[Write]:
+        """The writes of the weights that may change, sorted by address: all that a program with others needs."""
+        settable = self.program.settable_weights
         for address, k in enumerate(self.sources):
-            if k in named:
+            if k in settable:
                 yield Write(Space.WEIGHTS, address, int(self.weights[address]))
 
     def loads(self) -> Iterator[Write]:

@@ -460,15 +460,15 @@ def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bo
 
 def lacks_zero(program: Program) -> bool:
     """Whether a core that assigns needs one more weight for ``program``: it uses the empty form, and no weight of its
-    own is zero, whatever values named weights take."""
+    own is zero, whatever values settable weights take."""
     empty = [number for number, form in enumerate(program.forms) if form == Linear(())]
     return bool(np.isin(program.code.form, empty).any()) and zero_weight(program) == len(program.weights)
 
 
 def zero_weight(program: Program) -> int:
     """The number of a weight that is always zero, or that of the next one after the weights of ``program``."""
-    named = {k for weight in program.named for k, _ in weight.words}
-    return next((k for k, value in enumerate(program.weights) if not value and k not in named), len(program.weights))
+    fixed = set(range(len(program.weights))) - program.settable_weights
+    return next((k for k in sorted(fixed) if not program.weights[k]), len(program.weights))
 
 
 def fifo_size(results: int) -> int:

@@ -25,6 +25,7 @@ from skinny.model.rings import Number, Ring, exact_number, parse_ring
 
 from .columns import Columns, Mode
 from .forms import Accumulator, Form, Input, Linear, Weight, attention_steps, renumbered
+from .probabilities import PROBABILITIES
 from .promises import Break, linear_break, reversible_break, starting_assigns
 from .streams import State, check_state, check_window, window_samples
 
@@ -74,7 +75,11 @@ class Program:
     are the weights that have a name, a range, and the words ``w[k]`` that come from them (:meth:`with_weights`).
 
     ``argmax``, if it is not empty, is the name of the only result: the number of the output that is the largest, the
-    first of equals; a single output gives 1 if it is above zero, else 0. Rings with signs only.
+    first of equals; a single output gives 1 if it is above zero, else 0. Rings with signs only. ``probabilities`` is
+    what the host applies to the results before anybody sees them (:mod:`.probabilities`), or empty.
+
+    A program is ``settable`` when others differ from it in the weights alone and are to take its place in a core that
+    runs: a board does not hold such a program for another one because of its weights, which are sent at each use.
 
     ``state`` are the registers that keep their content from one sample of a stream to the next, ``window`` is the
     number of words of a sliding window, of which ``hop`` arrive each sample (:mod:`.streams`); zero means none.
@@ -96,6 +101,8 @@ class Program:
     ring: str = ""
     named: tuple[NamedWeight, ...] = ()
     argmax: str = ""
+    probabilities: str = ""
+    settable: bool = False
     state: tuple[State, ...] = ()
     window: int = 0
     hop: int = 0
@@ -156,6 +163,12 @@ class Program:
             raise InputError("a self-check undoes every run, but a stream program keeps what its runs leave behind")
         if self.argmax and len({output.scale for output in self.outputs}) > 1:
             raise InputError("argmax compares words: all outputs must have one scale")
+        if self.probabilities not in ("", *PROBABILITIES):
+            raise InputError(f"probabilities must be {' or '.join(PROBABILITIES)}, not {self.probabilities!r}")
+        if self.probabilities == "softmax" and len(self.outputs) < 2:
+            raise InputError("a softmax is of at least two outputs, and the program has one")
+        if self.probabilities and self.argmax:
+            raise InputError("with argmax no outputs are sent that the host could make probabilities of")
 
     def _validate_destinations(self) -> None:
         """An instruction that adds to a register which its own form reads could not be undone."""
@@ -265,6 +278,14 @@ class Program:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def settable_weights(self) -> frozenset[int]:
+        """The numbers of the weights that may change while a core holds the program: those that come from named ones,
+        or all of a settable program."""
+        if self.settable:
+            return frozenset(range(len(self.weights)))
+        return frozenset(k for weight in self.named for k, _ in weight.words)
 
     @property
     def has_restart(self) -> bool:
@@ -380,7 +401,7 @@ class Program:
         self.expect_reversible("an inverse needs")
         back = self.code.part(slice(starting_assigns(self.code), None)).part(slice(None, None, -1))
         outputs = tuple(output._replace(at=len(back), restart=False) for output in self.outputs)
-        return replace(self, code=replace(back, sign=-back.sign), outputs=outputs, argmax="")
+        return replace(self, code=replace(back, sign=-back.sign), outputs=outputs, argmax="", probabilities="")
 
     def transpose(self) -> Program:
         """The backward pass: the instructions in reverse order, with ``dst`` and ``src`` swapped. It carries column
@@ -400,6 +421,7 @@ class Program:
             outputs=outputs,
             contract="clean",
             argmax="",
+            probabilities="",
         )
 
     def parts(self) -> list[Program]:
@@ -411,7 +433,8 @@ class Program:
             held.append(output._replace(at=output.at - first, restart=False))
             if output.restart or output is self.outputs[-1]:
                 end = len(self) if output is self.outputs[-1] else output.at
-                out.append(replace(self, code=self.code.part(slice(first, end)), outputs=tuple(held), argmax=""))
+                code = self.code.part(slice(first, end))
+                out.append(replace(self, code=code, outputs=tuple(held), argmax="", probabilities=""))
                 first, held = output.at, []
         return out
 
@@ -453,7 +476,7 @@ class Program:
             cuts.append(max(cuts[-1], nearest))
         cuts.append(len(self))
         last = self.outputs[-1]
-        plain = replace(self, argmax="")
+        plain = replace(self, argmax="", probabilities="")
         return [
             replace(plain, code=self.code.part(slice(a, b)), outputs=(last._replace(at=b - a, restart=False),))
             for a, b in itertools.pairwise(cuts)
@@ -569,6 +592,7 @@ class Program:
             box=_whole(boxes.values()),
             ring=programs[0].ring,
             argmax=last.argmax,
+            probabilities=last.probabilities,
         )
 
 

@@ -18,6 +18,7 @@ from skinny.model.named_weight import NamedWeight
 from skinny.model.rings import parse_ring
 
 from .forms import Form, Input, Linear, Weight
+from .probabilities import PROBABILITIES
 from .program import CONTRACTS, MOST_WIDTH, Columns, Mode, Output, Program
 from .streams import State
 
@@ -82,6 +83,8 @@ class Reader:
         self.form: list[int] = []
         self.mode: list[int] = []
         self.argmax = ""
+        self.probabilities = ""
+        self.settable = False
         self.outputs: list[Output] = []
         self.emitted: set[str] = set()
 
@@ -142,6 +145,8 @@ class Reader:
                 ring=self.ring,
                 named=tuple(weight._replace(words=tuple(self.words[name])) for name, weight in self.named.items()),
                 argmax=self.argmax,
+                probabilities=self.probabilities,
+                settable=self.settable,
                 state=tuple(self.state),
                 window=self.window,
                 hop=self.hop,
@@ -178,6 +183,7 @@ class Reader:
             "width": self.read_width,
             "contract": self.read_contract,
             "self-check": self.read_self_check,
+            "settable": self.read_settable,
             "ring": self.read_ring,
             "start": self.read_start,
             "state": self.read_state,
@@ -189,6 +195,7 @@ class Reader:
             "weight": self.read_weight,
             "form": self.read_form,
             "argmax": self.read_argmax,
+            "probabilities": self.read_probabilities,
             "table": self.read_table,
         }.get(word)
         if read is None:
@@ -222,6 +229,12 @@ class Reader:
         if rest:
             self.fail(f"nothing may follow 'self-check', found {shortened(rest)}")
         self.self_check = True
+
+    def read_settable(self, rest: str) -> None:
+        self.once(self.settable, "settable")
+        if rest:
+            self.fail(f"nothing may follow 'settable', found {shortened(rest)}")
+        self.settable = True
 
     def read_ring(self, rest: str) -> None:
         self.once(self.ring, "ring")
@@ -374,6 +387,12 @@ class Reader:
         if not NAME.fullmatch(rest):
             self.fail(f"argmax must be followed by the name of the result, not {shortened(rest)}")
         self.argmax = rest
+
+    def read_probabilities(self, rest: str) -> None:
+        self.once(self.probabilities, "probabilities")
+        if rest not in PROBABILITIES:
+            self.fail(f"probabilities must be followed by {' or '.join(PROBABILITIES)}, not {shortened(rest)}")
+        self.probabilities = rest
 
     def read_table(self, rest: str) -> None:
         for word in rest.split():

@@ -67,6 +67,8 @@ HEADER: dict[str, Any] = {
     "output_units": [],
     "named": [],
     "argmax": "",
+    "probabilities": "",
+    "settable": False,
     "state": [],
     "window": 0,
     "hop": 0,
@@ -128,6 +130,8 @@ def _arrays(program: Program) -> dict[str, NDArray[Any]]:
         ],
         "named": [_named_fields(weight) for weight in program.named],
         "argmax": program.argmax,
+        "probabilities": program.probabilities,
+        "settable": program.settable,
         "state": program.state,
         "window": program.window,
         "hop": program.hop,
@@ -243,7 +247,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         fields = HEADER | json.loads(header)
         width, contract, start, title = (fields[key] for key in ("width", "contract", "start", "title"))
         self_check, ring, box, scales = (fields[key] for key in ("self_check", "ring", "box", "input_scales"))
-        argmax = fields["argmax"]
+        argmax, probabilities, settable = (fields[key] for key in ("argmax", "probabilities", "settable"))
         units = fields["output_units"] or [[0, "0", False]] * len(fields["outputs"])
         outputs = tuple(
             Output(*output)._replace(scale=scale, approximation=_number(near), sampled=sampled)
@@ -252,7 +256,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         kinds = (str, int, int, bool, int, Fraction, bool)
         typed = all(type(value) is kind for output in outputs for value, kind in zip(output, kinds, strict=True))
         typed &= type(width) is int and type(contract) is str and type(title) is str and type(ring) is str
-        typed &= type(argmax) is str
+        typed &= type(argmax) is str and type(probabilities) is str and type(settable) is bool
         typed &= type(self_check) is bool and type(scales) is list and all(type(scale) is int for scale in scales)
         named = tuple(_named_weight(*entry) for entry in fields["named"])
         if box is not None:
@@ -287,6 +291,8 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Program:
         ring=ring,
         named=named,
         argmax=argmax,
+        probabilities=probabilities,
+        settable=settable,
         state=state,
         window=window,
         hop=hop,

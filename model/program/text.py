@@ -7,6 +7,7 @@ Each line is a statement::
     width 3
     contract clean
     self-check
+    settable
     ring fixed:16.11
     start 0 1 0
     state s = R2
@@ -21,7 +22,7 @@ Each line is a statement::
     weight w[3] = -1/2*kp
     form f[0] = w[0]*a + w[1]*b + w[0]
     form f[1] = w[0]*a + w[2]*R0 + b*R1 + w[1]
-    argmax class
+    probabilities softmax
     R2 += a*R1
     R0 -= w[0]*R2
     R1 += f[0]*R0
@@ -40,7 +41,9 @@ enters the program as ``a/2^12``, and what is sent as ``y1``, times ``2^3``, is 
 ``named`` is a weight that can be set within its range without compiling again; the weights that come from it say so.
 ``state`` names a register that keeps its content from one sample of a stream to the next. A line ``window 8 hop 2``
 before ``inputs b a b[t-1] a[t-1] …`` says that the inputs are the newest words of a window (:mod:`.streams`).
-``argmax`` is followed by the name of the only result of the program: the number of the output that is the largest.
+``argmax`` is followed by the name of the only result of the program: the number of the output that is the largest;
+without it, ``probabilities`` is followed by what the host applies to the results, ``sigmoid`` or ``softmax``.
+``settable`` programs may get other weights while a core runs them.
 
 ``+=`` and ``-=`` add to a register, ``=`` assigns one. In a form, ``w[2]*R0`` and ``b*R1`` are terms with a register.
 
@@ -78,6 +81,7 @@ def dumps(program: Program) -> str:
     lines.append(f"width {program.width}")
     lines.append(f"contract {program.contract}")
     lines += ["self-check"] * program.self_check
+    lines += ["settable"] * program.settable
     lines += [f"ring {program.ring}"] * bool(program.ring)
     lines.append(f"start {' '.join(map(str, program.start))}")
     lines += [f"state {name} = R{register}" for name, register in program.state]
@@ -98,6 +102,7 @@ def dumps(program: Program) -> str:
             parts += [] if form.bias is None else [f"w[{form.bias}]"]
             lines.append(f"form {scalar} = {' + '.join(parts) or '0'}")
     lines += [f"argmax {program.argmax}"] * bool(program.argmax)
+    lines += [f"probabilities {program.probabilities}"] * bool(program.probabilities)
     if not _in_order_of_use(program):
         lines.append(f"table {' '.join(dict.fromkeys(scalars))}")
     done = 0

@@ -15,6 +15,7 @@ import numpy as np
 from skinny.model.errors import InputError
 from skinny.model.rings import Array, Exact, FixedPoint, Number, Real, Ring, exact_number
 
+from .probabilities import probabilities
 from .program import Program
 
 __all__ = ["Encoded", "Units", "scaled"]
@@ -55,6 +56,7 @@ class Units:
         self.inputs = program.samples
         self.outputs = program.results
         self._bare = bool(program.argmax)
+        self._probabilities = program.probabilities
         self._input_scales = tuple(program.input_scales[u] for u in program.sample_inputs)
         self._output_scales = tuple(output.scale for output in program.outputs)
 
@@ -79,7 +81,8 @@ class Units:
         return _times(self.ring.decode(element), self._input_scales[u])
 
     def decode(self, number: int, element: Any) -> Number:
-        """The number that ``element``, sent as result ``number``, stands for. What argmax sends is a bare number."""
+        """The number that ``element``, sent as result ``number``, stands for, before a host makes probabilities of
+        it. What argmax sends is a bare number."""
         if self._bare:
             return int(element)
         return _times(self.ring.decode(element), self._output_scales[number])
@@ -116,15 +119,16 @@ class Units:
         return out
 
     def decode_columns(self, elements: Array) -> dict[str, list[Number]]:
-        """The numbers of each output from elements of shape ``(batch, outputs)``."""
-        return {
-            name: [self.decode(number, element) for element in column]
-            for number, (name, column) in enumerate(zip(self.outputs, elements.T, strict=True))
-        }
+        """The numbers of each output from elements of shape ``(batch, outputs)``, or probabilities where the program
+        sends scores for them."""
+        columns = [[self.decode(number, element) for element in column] for number, column in enumerate(elements.T)]
+        if self._probabilities:
+            columns = probabilities(self._probabilities, np.array(columns, dtype=np.float64).T).T.tolist()
+        return dict(zip(self.outputs, columns, strict=True))
 
     def decode_row(self, elements: Array) -> dict[str, Number]:
-        """The number of each output from elements of shape ``(outputs,)``."""
-        return {name: self.decode(number, elements[number]) for number, name in enumerate(self.outputs)}
+        """The same of elements of shape ``(outputs,)``, a number of each."""
+        return {name: column[0] for name, column in self.decode_columns(elements[None]).items()}
 
     def _is_rounded(self, u: int, element: Any, value: Number) -> bool:
         if not isinstance(self.ring, FixedPoint):

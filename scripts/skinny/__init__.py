@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from skinny.model.frontends.machines.recipes import time_machine as time_machine
     from skinny.model.limits import Limits as Limits
 
+    from .board import Board as Board
     from .estimators import SkinnyClassifier as SkinnyClassifier
     from .estimators import SkinnyRegressor as SkinnyRegressor
     from .program import Program as Program
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 #: The module that each public name comes from.
 _HOMES = {
+    "Board": "skinny.board",
     "CheckError": "skinny.model.errors",
     "Formula": "skinny.model.formula.formula",
     "InputError": "skinny.model.errors",
@@ -71,6 +73,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Board",
     "CheckError",
     "Formula",
     "InputError",

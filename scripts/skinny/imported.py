@@ -15,15 +15,17 @@ from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.frontends.choose import Calibration, choose_format
 from skinny.model.frontends.find import import_model
 from skinny.model.frontends.imported import Imported
-from skinny.model.frontends.measure import decisions, measure_layers
+from skinny.model.frontends.measure import decided, measure_layers, scores
 from skinny.model.frontends.retrain import retrained, with_values
 from skinny.model.frontends.scale import Scaled
 from skinny.model.frontends.settable import Slots, compile_settable, refilled
 from skinny.model.frontends.smooth import Activations, find_activations, has_functions, smoothed
+from skinny.model.program.probabilities import probabilities as made_probabilities
 from skinny.model.program.program import MOST_WIDTH
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.program.units import Units
 from skinny.model.rings import FixedPoint, Number, Ring
+from skinny.model.run.precision import Precision
 
 from .answers import watched_run
 from .program import Program
@@ -45,8 +47,11 @@ def compile_model(
     calibration: Any = None,
     box: Any = None,
     error: Number | None = None,
+    probabilities: bool = False,
 ) -> ImportedProgram:
     """The program of a trained model; :func:`skinny.compile` explains the options."""
+    if probabilities:
+        imported = _with_probabilities(imported)
     width = MOST_WIDTH if width is None else width
     promises = frozenset(parse_keep("none" if keep is None else keep))
     known = _calibration(imported, calibration, box)
@@ -67,7 +72,13 @@ def compile_model(
         idle = set(imported.idle)
         read = [name for name in imported.inputs if name not in idle]
         compiled, slots = compile_settable(imported.outputs, read, width, promises)
-        program = replace(compiled.program, title=imported.title, argmax=imported.argmax)
+        program = replace(
+            compiled.program,
+            title=imported.title,
+            argmax=imported.argmax,
+            probabilities="" if imported.argmax else imported.probabilities,
+            settable=True,
+        )
         return ImportedProgram(program, imported, Origin(source, slots, None, activations, promises, {}))
     if known is None:
         raise InputError(
@@ -81,6 +92,23 @@ def compile_model(
         imported,
         Origin(source, chosen.slots, chosen.scaled, activations, promises, chosen.tried),
     )
+
+
+def _with_probabilities(imported: Imported) -> Imported:
+    """A classifier that sends the scores of all classes, which the host makes probabilities of."""
+    _expect_probabilities(imported)
+    names = ["probability"] if len(imported.outputs) == 1 else [f"probability{n}" for n in range(len(imported.outputs))]
+    return replace(imported, argmax="", outputs=dict(zip(names, imported.outputs.values(), strict=True)))
+
+
+def _expect_probabilities(imported: Imported) -> None:
+    if not imported.classes:
+        raise InputError(f"{imported.title}: it is no classifier, so that it has no probabilities")
+    if not imported.probabilities:
+        raise InputError(
+            f"{imported.title}: it gives scores, but no probabilities of classes; LogisticRegression, discriminants, "
+            "GaussianNB and MLPClassifier do, and networks that end with a Softmax or a Sigmoid"
+        )
 
 
 def _format(ring: Any) -> tuple[int | None, int | None]:
@@ -110,12 +138,11 @@ def _calibration(imported: Imported, rows: Any, box: Any) -> Calibration | None:
     return Calibration(columns, sides)
 
 
-def _fits(value: Fraction, ring: Ring) -> bool:
-    try:
-        ring.encode(value)
-    except InputError:
-        return False
-    return True
+def _warn(precision: Precision) -> None:
+    """Warn of what the caller of a prediction must know: rows that wrap or leave the box."""
+    said = replace(precision, zero=(), changed=(), rounded=0).line
+    if said:
+        warnings.warn(said, PrecisionWarning, stacklevel=3)
 
 
 def _matrix(rows: Any, inputs: tuple[str, ...]) -> Any:
@@ -189,19 +216,35 @@ class ImportedProgram(Program):
         units = Units(self.model, ring)
         given, _ = as_elements(self._given(rows), units)
         found, precision = watched_run(self.model, ring, given)
-        said = replace(precision, zero=(), changed=(), rounded=0).line
-        if said:
-            warnings.warn(said, PrecisionWarning, stacklevel=2)
+        _warn(precision)
         return self.decoded(units.decode_columns(found))
+
+    def predict_proba(self, rows: Any, ring: str | Ring | None = None) -> Any:
+        """The probabilities of all classes for ``rows``, of shape ``(rows, classes)``: the program computes scores, and
+        the softmax or sigmoid is left to the host. Where the program sends the number of the class alone
+        (``probabilities=True`` was not said when it was compiled), it says here what it would send without that, and
+        its format was chosen for the decisions, not for these."""
+        _expect_probabilities(self.imported)
+        ring = self._ring(ring, "exact")
+        model = replace(self.model, argmax="", probabilities=self.imported.probabilities)
+        units = Units(model, ring)
+        given, _ = as_elements(self._given(rows), units)
+        found, precision = watched_run(model, ring, given)
+        _warn(precision)
+        columns = np.array(list(units.decode_columns(found).values()), dtype=np.float64).T
+        return np.hstack([1 - columns, columns]) if columns.shape[1] == 1 else columns
 
     def decoded(self, results: Mapping[str, list[Number]]) -> Any:
         """Results by name as the model gives its predictions."""
         columns = np.array(list(results.values()), dtype=np.float64).T
-        if self.classes:
-            return np.array(self.classes)[columns[:, 0].astype(np.int64)]
-        if self.imported.probabilities == "sigmoid":
-            columns = 0.5 + 0.5 * np.tanh(columns / 2)
-        return columns[:, 0] if columns.shape[1] == 1 else columns
+        if not self.classes:
+            return columns[:, 0] if columns.shape[1] == 1 else columns
+        if self.model.argmax:
+            return self._labels(columns[:, 0].astype(np.int64))
+        return self._labels(decided(columns - 0.5 if columns.shape[1] == 1 else columns))
+
+    def _labels(self, numbers: Any) -> Any:
+        return np.array(self.classes)[numbers]
 
     def report(
         self,
@@ -223,8 +266,12 @@ class ImportedProgram(Program):
         chosen = self._ring(ring, "exact")
         classifier = self.imported.kind == "classifier"
         own = {name: values[:, place] for place, name in enumerate(self.imported.inputs)}
-        results = decisions(self.origin.source, own).tolist()
-        floats = self.decoded({str(number): result for number, result in enumerate(results)})
+        values_in_floats = scores(self.origin.source, own)
+        if classifier:
+            floats = self._labels(decided(values_in_floats))
+        else:
+            numbers = made_probabilities(self.imported.probabilities, values_in_floats)
+            floats = numbers[:, 0] if numbers.shape[1] == 1 else numbers
         found = {"floats": floats}
         if self.origin.activations:
             found["polynomials"] = self.predict(values, "real")
@@ -257,22 +304,19 @@ class ImportedProgram(Program):
         if again is None:
             raise InputError(f"set_weights takes a trained model, not {shown(model)}")
         _, slots, scaled, activations, keep, _ = self.origin
+        if again.argmax and not self.model.argmax:
+            again = _with_probabilities(again)
         source = again
         if activations:
             again = smoothed(again, activations)
         imported, scaled = with_values(self.imported, scaled, retrained(self.imported, again))
-        before = self.imported if self.origin.scaled is None else self.origin.scaled
-        program = refilled(self.model, slots, before.outputs, (imported if scaled is None else scaled).outputs, keep)
-        if program.ring:
-            ring = self._ring(None)
-            wide = next((value for value in program.weights if not _fits(value, ring)), None)
-            if wide is not None:
-                raise InputError(
-                    f"the weight {float(wide):.6g} of the new model does not fit {ring.name} at the scale of the first "
-                    "one: compile the model again"
-                )
+        before, after = (self.imported, imported) if scaled is None else (self.origin.scaled, scaled)
+        assert before is not None
+        program = refilled(self.model, slots, before.outputs, after.outputs, keep, after.layers)
         named = replace(imported, classes=again.classes, title=again.title)
-        return ImportedProgram(program, named, Origin(source, slots, scaled, activations, keep, {}))
+        return ImportedProgram(
+            replace(program, title=again.title), named, Origin(source, slots, scaled, activations, keep, {})
+        )
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)

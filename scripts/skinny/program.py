@@ -107,6 +107,8 @@ def compile(
     inputs: str | Sequence[str] = (),
     states: Mapping[str, tuple[Number, str | Formula]] | None = None,
     calibration: Any = None,
+    probabilities: bool = False,
+    keep_zeros: bool = False,
 ) -> Program:
     """Compile a formula or a trained model to a program and prove the result.
 
@@ -125,11 +127,13 @@ def compile(
 
     In place of a formula, an estimator of scikit-learn, or a network in ONNX (the path of its ``.onnx`` file, or what
     ``onnx.load`` gives), gives an :class:`ImportedProgram` (docs/models.md). It keeps no promise and uses as many
-    registers as it needs, unless it is asked otherwise.
+    registers as it needs, unless it is asked otherwise. ``calibration`` are rows by which a format is chosen. With
+    ``probabilities`` a classifier sends the scores of all classes, of which the host makes probabilities, and with
+    ``keep_zeros`` weights that are zero stay, so that ``set_weights`` can change them.
 
     A :class:`~skinny.Machine` gives the program of its resolvent (docs/frontends.md).
     """
-    imported = import_model(formula)
+    imported = import_model(formula, keep_zeros=bool(keep_zeros))
     if imported is not None:
         from .imported import compile_model
 
@@ -155,9 +159,16 @@ def compile(
             calibration=calibration,
             box=box,
             error=error,
+            probabilities=bool(probabilities),
         )
-    if calibration is not None:
-        raise InputError("calibration is about trained models: a formula is compiled without it")
+    models_only = {
+        "calibration": calibration is not None,
+        "probabilities": bool(probabilities),
+        "keep_zeros": bool(keep_zeros),
+    }
+    for option, is_given in models_only.items():
+        if is_given:
+            raise InputError(f"{option} is about trained models: a formula is compiled without it")
     width = None if width is None else as_whole(width, "width")
     written = import_formulas(formula)
     if written is None:

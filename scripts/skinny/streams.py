@@ -156,7 +156,7 @@ def stream_simulation(
             continue
         # They are offered while the sample before runs, and taken before the next one.
         plan = image.timetable(sizes[: zeros + first], Waits(pauses=pauses, renews=[False] * len(pauses)))
-        writes = list(image.reassemble(tuned).lanes[0].named_weights())
+        writes = list(image.reassemble(tuned).lanes[0].settable_weights())
         ready = int(plan.loaded[-1]) + 1 if len(plan.loaded) else 0
         pauses += [int(plan.starts[-1]) + 1 - ready, *[0] * (len(writes) - 1)][: len(writes)]
         loads += writes

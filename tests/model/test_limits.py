@@ -13,7 +13,7 @@ from skinny.model.compiler.shapes import Shaper, least_cost
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import CEILING, facts, operations, variables
 from skinny.model.formula.parse import parse_formula
-from skinny.model.limits import Limits, check, checked, current, parse_limits, watched
+from skinny.model.limits import Limits, check, checked, current, parse_limits, tell, telling, watched
 
 DIGITS = "a number of the formula gets more than 4,000 digits"
 
@@ -309,3 +309,19 @@ def test_the_bound_of_a_cost_is_never_above_it(text, attention):
     table, polynomials = normalise(outputs, operations(*outputs.values()))
     cost = Shaper(table, attention, True, True, True).shape(polynomials["y"]).loose_cost
     assert 1 <= least_cost(table, polynomials["y"]) <= cost
+
+
+def test_somebody_is_told_what_takes_long(monkeypatch):
+    monkeypatch.setattr(limits, "LOOK", 0.0)
+    told = []
+    with telling(told.append):
+        with watched("reading"):
+            check()
+            tell("nothing so soon")
+        assert told == []
+        monkeypatch.setattr(limits, "SILENT", -1.0)
+        with watched("compiling"):
+            check()
+        tell("trying formats of 8 bits")
+    tell("nobody listens any more")
+    assert told == ["compiling: 0 s so far", "trying formats of 8 bits"]

@@ -99,3 +99,34 @@ def test_files_that_are_no_network(skinny, folder):
         assert err.startswith(f"skinny: error: {name}: {why}")
     assert "model.pkl: a pickle runs code of whoever wrote it when it is read" in skinny("compile", "model.pkl")[2]
     assert "--calibration is about trained models" in skinny("compile", "a*b", "--calibration", "rows.csv")[2]
+
+
+def test_probabilities_of_the_classes(skinny, answer, net):
+    found = answer("compile", "net.onnx", "--probabilities", "-o", "net.skn")
+    assert (found["argmax"], found["probabilities"]) == (None, "softmax")
+    outputs = answer("run", "net.skn", "--ring", "real", "--inputs", "rows.csv")["outputs"]
+    assert list(outputs) == [f"probability{n}" for n in range(10)]
+    values = np.array(list(outputs.values()))
+    session = onnxruntime.InferenceSession(FILE, providers=["CPUExecutionProvider"])
+    rows = np.random.default_rng(0).integers(0, 17, (40, 64)) / 16
+    images = rows.reshape(-1, 1, 1, 8, 8).astype(np.float32)
+    wanted = np.concatenate([session.run(None, {"pixel": image})[0] for image in images])
+    assert pytest.approx(wanted, abs=1e-5) == values.T
+
+
+def test_weights_of_a_network_that_was_trained_again(skinny, net, folder):
+    shutil.copy(FILE.with_name("digits_cnn_again.onnx"), folder / "again.onnx")
+    for name, words in (("a.skn", ()), ("b.skn", ("--weights", "again.onnx"))):
+        assert skinny("compile", "net.onnx", *words, "-o", name)[0] == 0
+    first, second = load("a.skn"), load("b.skn")
+    assert first.settable
+    assert first.weights != second.weights
+    assert (first.forms, first.outputs) == (second.forms, second.outputs)
+    assert second.title == "again.onnx"
+    code, _, err = skinny("compile", "net.onnx", "--weights", "rows.csv")
+    assert (code, err.splitlines()[-1]) == (
+        2,
+        "skinny: error: rows.csv: --weights takes a file of a model, NAME.onnx",
+    )
+    for option in ("--probabilities", "--keep-zeros", "--weights net.onnx"):
+        assert f"{option.split()[0]} is about trained models" in skinny("compile", "a*b", *option.split())[2]

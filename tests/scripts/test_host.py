@@ -10,16 +10,19 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import skinny as top
 from skinny.model.link.host import Host
 from skinny.model.link.requests import Requests
 from skinny.model.link.wire import BoardInfo, Kind, load_bytes, seal
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
-from skinny.model.parallel.image import build_image
+from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.text import loads
-from skinny.model.rings import FixedPoint
+from skinny.model.rings import FixedPoint, parse_ring
 from skinny.scripts import host
 from skinny.sim.link.board import SimulatedBoard
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 
 DEVICE = BoardInfo(CoreConfig(FixedPoint(16, 8), depth=64, inputs=5, weights=6), "simulated", 24_000_000)
 GUARDED = dataclasses.replace(DEVICE, config=dataclasses.replace(DEVICE.config, guard=True))
@@ -241,6 +244,31 @@ def test_a_weight_retuned_over_the_load_port(folder, skinny, answer, port):
     # What the board was set to does not stay behind the host's back.
     assert answer(*words)["results"] == first["results"]
     code, out, _ = skinny("host", port, "load", "pid.skn", "--weight", "kp=2")
-    assert (code, out) == (0, "pid.skn: 5 words, was there already, its named weights were sent\n")
+    assert (code, out) == (0, "pid.skn: 5 words, was there already, its weights were sent\n")
     code, _, err = skinny(*words, "--weight", "kp=2.5")
     assert (code, err) == (2, "skinny: error: weight kp: 5/2 is outside its range 0:2\n")
+
+
+def test_a_model_that_was_trained_again_runs_on_without_a_reload(folder, skinny):
+    """Weights alone are sent, and the core in RTL decides as the new model."""
+    rows, labels = load_iris(return_X_y=True)
+    first, second = (LogisticRegression(max_iter=500).fit(rows[part], labels[part]) for part in (slice(0, 150, 2), ...))
+    program = top.compile(first, ring="fixed", calibration=rows)
+    again = program.set_weights(second)
+    program.save("first.skn")
+    again.save("second.skn")
+    lines = [program.inputs, *rows.tolist()]
+    (folder / "rows.csv").write_text("".join(f"{','.join(map(str, line))}\n" for line in lines))
+    image = build_image(program.model, parse_ring(program.model.ring), ImageOptions(threads=4))
+    board = SimulatedBoard(BoardInfo(image.config, "simulated", 24_000_000))
+    wanted = [made.predict(rows).tolist() for made in (program, again)]
+    assert wanted[0] != wanted[1]
+    with terminal(board) as port:
+        words = ("host", port, "run", "first.skn", "--inputs", "rows.csv", "--json")
+        found = json.loads(skinny(*words)[1])
+        assert (found["loaded"], found["retuned"], found["results"]["class"]) == (True, False, wanted[0])
+        code, out, _ = skinny("host", port, "load", "second.skn")
+        assert (code, out.partition(", ")[2]) == (0, "was there already, its weights were sent\n")
+        words = ("host", port, "run", "second.skn", "--inputs", "rows.csv", "--json")
+        found = json.loads(skinny(*words)[1])
+        assert (found["loaded"], found["retuned"], found["results"]["class"]) == (False, True, wanted[1])

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import Formula, constant, product, total
+from skinny.model.formula.formula import Formula, product, total
 from skinny.model.limits import check, checked, current
 
+from ..affine import kept, number
 from ..imported import Layer
 
 __all__ = ["NOTHING", "Forms", "Held", "Numbers", "claim", "joined"]
@@ -187,9 +188,10 @@ def _collected(shape: tuple[int, ...], rows: Whole, values: Whole, factors: Numb
 
 class Held:
     """The held values of a network: its inputs first, then one after the other what is computed. ``layers`` are those
-    that came to be, in order."""
+    that came to be, in order. With ``keep_zeros`` weights that are zero stay terms."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_zeros: bool = False) -> None:
+        self.keep_zeros = keep_zeros
         self.formulas: list[Formula] = []
         self.layers: list[Layer] = []
         self._positive: list[bool] = []
@@ -211,7 +213,8 @@ class Held:
         """Weights of the network, each of which is a constant of its own; a single number is none."""
         if values.size == 1:
             return Numbers.plain(values)
-        return Numbers(values.astype(np.float64), self._chance.integers(1 << 64, size=values.shape, dtype=np.uint64))
+        weights = kept(values.astype(np.float64), self.keep_zeros)
+        return Numbers(weights, self._chance.integers(1 << 64, size=values.shape, dtype=np.uint64))
 
     def written(self, forms: Forms) -> list[Formula]:
         """Every element as a formula: the products in the order of the held values, then the offset."""
@@ -229,13 +232,13 @@ class Held:
             out.append(terms[0] if len(terms) == 1 else total(terms))
         return out
 
-    def _number(self, number: tuple[float, int]) -> Formula:
+    def _number(self, found: tuple[float, int]) -> Formula:
         """The one constant for a number with its mark."""
-        if number not in self._numbers:
-            if not np.isfinite(number[0]):
-                raise InputError(f"a number of the network is {number[0]}: only finite numbers can be computed with")
-            self._numbers[number] = constant(number[0])
-        return self._numbers[number]
+        if found not in self._numbers:
+            if not np.isfinite(found[0]):
+                raise InputError(f"a number of the network is {found[0]}: only finite numbers can be computed with")
+            self._numbers[found] = number(found[0])
+        return self._numbers[found]
 
     def held(self, forms: Forms, name: str) -> Forms:
         """The same tensor, with every element that is more than a number or a held value as a held value of its own.

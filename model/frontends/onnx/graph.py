@@ -14,7 +14,7 @@ from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, postorder
 from skinny.model.limits import check, watched
 
-from ..imported import PROBABILITIES, Imported, Layer
+from ..imported import Imported, Layer
 from .affine import AFFINE
 from .file import attributes, expect_sound, numbers, read_model
 from .forms import Forms, Held, Numbers, claim
@@ -27,6 +27,8 @@ __all__ = ["OPERATORS", "import_onnx"]
 
 #: The host computes these from the outputs, when nothing but a move comes after them; the chip needs the largest alone.
 ENDS = {"Softmax": "softmax", "LogSoftmax": "log_softmax", "Sigmoid": "sigmoid", "ArgMax": "argmax"}
+#: What makes probabilities of the outputs on the host, by what the network ends with.
+HOST = {"softmax": "softmax", "log_softmax": "softmax", "sigmoid": "sigmoid"}
 #: What may come after an end without a change of what it says.
 AFTER = ("Cast", "DequantizeLinear", "Flatten", "Identity", "QuantizeLinear", "Reshape", "Squeeze", "Unsqueeze")
 OPERATORS: dict[str, Callable[[Step], Value | list[Value]]] = {
@@ -43,21 +45,22 @@ KINDS = "FLOAT DOUBLE FLOAT16 BFLOAT16 INT8 UINT8 INT16 UINT16 INT32 UINT32 INT6
 NUMBERS = {TensorProto.DataType.Value(kind) for kind in KINDS.split()}
 
 
-def import_onnx(given: ModelProto | str | os.PathLike[str]) -> Imported:
-    """The network ``given``, or in the file of that name, as formulas. What cannot be one is refused by its node."""
+def import_onnx(given: ModelProto | str | os.PathLike[str], keep_zeros: bool = False) -> Imported:
+    """The network ``given``, or in the file of that name, as formulas. What cannot be one is refused by its node. With
+    ``keep_zeros`` weights that are zero have terms too."""
     with watched("reading the network"):
         if isinstance(given, ModelProto):
-            return _imported(given, given.graph.name or "network")
+            return _imported(given, given.graph.name or "network", keep_zeros)
         try:
-            return _imported(read_model(given), Path(given).name)
+            return _imported(read_model(given), Path(given).name, keep_zeros)
         except InputError as error:
             raise InputError(f"{given}: {str(error).removeprefix(f'{given}: ')}") from None
 
 
-def _imported(model: ModelProto, title: str) -> Imported:
+def _imported(model: ModelProto, title: str, keep_zeros: bool) -> Imported:
     version = expect_sound(model)
     graph = model.graph
-    held = Held()
+    held = Held(keep_zeros)
     values: dict[str, Value] = {tensor.name: numbers(tensor) for tensor in graph.initializer}
     inputs: list[str] = []
     for info in graph.input:
@@ -211,7 +214,7 @@ def _ended(
         layers=(*(layer for layer in layers if layer.values), Layer("output", tuple(outputs.values()))),
         argmax="class" if decides else "",
         classes=tuple(range(max(2, len(outputs)))) if decides else (),
-        probabilities=function if function in PROBABILITIES else "",
+        probabilities=HOST.get(function, ""),
         notes=tuple(dict.fromkeys(notes)),
     )
 

@@ -26,7 +26,7 @@ LINEAR_CLASSIFIERS = {
     "Perceptron": "",
     "RidgeClassifier": "",
     "RidgeClassifierCV": "",
-    "SGDClassifier": "",
+    "SGDClassifier": "sigmoid",
 }
 LINEAR_REGRESSORS = (
     "ARDRegression",
@@ -66,9 +66,9 @@ CLASSIFIERS = {
 KNOWN = dict.fromkeys((*CLASSIFIERS, *LINEAR_REGRESSORS, "MLPRegressor"))
 
 
-def import_estimator(estimator: Any) -> Imported:
+def import_estimator(estimator: Any, keep_zeros: bool = False) -> Imported:
     """A fitted estimator or pipeline as formulas of its scores or predictions; the result of a classifier is the number
-    of its class."""
+    of its class. With ``keep_zeros`` weights of linear models and networks that are zero have terms too."""
     steps = _steps(estimator)
     last = steps[-1]
     name = known_class(last, KNOWN)
@@ -80,12 +80,12 @@ def import_estimator(estimator: Any) -> Imported:
     for step in steps[:-1]:
         features = transformed(features, step)
         layers.append(Layer(class_name(step), features.formulas))
-    outputs, hidden = _outputs(features, last, name, names)
+    outputs, hidden = _outputs(features, last, name, names, keep_zeros)
     classifier = name in CLASSIFIERS
     classes = tuple(last.classes_.tolist()) if classifier else ()
     if classifier and len(outputs) != (len(classes) if len(classes) > 2 else 1):
         refuse(last, f"it gives {len(outputs)} outputs for {len(classes)} classes", "fit it with one label a row")
-    kind = CLASSIFIERS.get(name, "")
+    kind = _probabilities(last, CLASSIFIERS.get(name, ""), len(outputs))
     return Imported(
         outputs=dict(zip(_output_names(classes, len(outputs)), outputs, strict=True)),
         inputs=names,
@@ -94,8 +94,17 @@ def import_estimator(estimator: Any) -> Imported:
         layers=(*_kept(layers, outputs), *hidden, Layer(class_name(last), outputs)),
         argmax="class" if classifier else "",
         classes=classes,
-        probabilities="sigmoid" if kind and len(outputs) == 1 else kind,
+        probabilities=kind,
     )
+
+
+def _probabilities(estimator: Any, kind: str, outputs: int) -> str:
+    """What makes probabilities of the scores of a classifier; empty where the library gives none, or others than
+    ``kind`` does."""
+    if kind == "sigmoid":  # of one score; of several the library divides sigmoids by their sum
+        return kind if outputs == 1 and getattr(estimator, "loss", "") == "log_loss" else ""
+    several = getattr(estimator, "multi_class", "") == "ovr" and outputs > 1
+    return "" if several else "sigmoid" if kind and outputs == 1 else kind
 
 
 def _kept(layers: list[Layer], outputs: tuple[Formula, ...]) -> list[Layer]:
@@ -106,7 +115,7 @@ def _kept(layers: list[Layer], outputs: tuple[Formula, ...]) -> list[Layer]:
 
 
 def _outputs(
-    features: Features, last: Any, name: str, names: tuple[str, ...]
+    features: Features, last: Any, name: str, names: tuple[str, ...], keep_zeros: bool
 ) -> tuple[tuple[Formula, ...], list[Layer]]:
     match name:
         case "GaussianNB":
@@ -114,9 +123,9 @@ def _outputs(
         case "QuadraticDiscriminantAnalysis":
             return quadratic_discriminant(features, last), []
         case "MLPClassifier" | "MLPRegressor":
-            return network(features, last)
+            return network(features, last, keep_zeros)
         case _:
-            return linear(features, last), []
+            return linear(features, last, keep_zeros), []
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from skinny.model.formula.formula import Formula
 from skinny.model.formula.function import apply
 
-from ..affine import Features
+from ..affine import Features, kept
 from ..imported import Layer
 from .attributes import expect_fitted, refuse
 
@@ -20,7 +20,7 @@ ACTIVATIONS = {"identity": "", "relu": "relu", "tanh": "tanh", "logistic": "sigm
 ORDERED = ("identity", "logistic", "softmax")
 
 
-def network(features: Features, estimator: Any) -> tuple[tuple[Formula, ...], list[Layer]]:
+def network(features: Features, estimator: Any, keep_zeros: bool = False) -> tuple[tuple[Formula, ...], list[Layer]]:
     """The outputs before their activation, and the hidden layers."""
     expect_fitted(estimator, "coefs_")
     activation = estimator.activation
@@ -33,7 +33,8 @@ def network(features: Features, estimator: Any) -> tuple[tuple[Formula, ...], li
     layers: list[Layer] = []
     pairs = list(zip(estimator.coefs_, estimator.intercepts_, strict=True))
     for number, (weights, bias) in enumerate(pairs):
-        features = features.mapped(np.asarray(weights, dtype=np.float64).T, np.asarray(bias, dtype=np.float64))
+        parts = (np.asarray(part, dtype=np.float64).T for part in (weights, bias))
+        features = features.mapped(*(kept(part, keep_zeros) for part in parts))
         if number == len(pairs) - 1:
             break
         values = features.formulas

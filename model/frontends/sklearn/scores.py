@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from skinny.model.formula.formula import Formula
 
-from ..affine import Features, Floats, Products
+from ..affine import Features, Floats, Products, kept
 from .attributes import floats, refuse, without_noise
 
 __all__ = ["linear", "naive_bayes", "quadratic_discriminant"]
@@ -18,13 +18,13 @@ LARGEST = 2.0**24
 NAMED = 3
 
 
-def linear(features: Features, estimator: Any) -> tuple[Formula, ...]:
+def linear(features: Features, estimator: Any, keep_zeros: bool = False) -> tuple[Formula, ...]:
     """``coef_·features + intercept_``."""
     matrix = np.atleast_2d(floats(estimator, "coef_"))
     bias = np.broadcast_to(np.atleast_1d(floats(estimator, "intercept_")), len(matrix))
     if hasattr(estimator, "scalings_"):  # a discriminant leaves rounding noise for columns that were constant
         matrix = without_noise(matrix)
-    return features.mapped(matrix, bias).formulas
+    return features.mapped(kept(matrix, keep_zeros), kept(bias, keep_zeros)).formulas
 
 
 def naive_bayes(features: Features, estimator: Any, names: tuple[str, ...]) -> tuple[Formula, ...]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from skinny.model.formula.formula import evaluate, postorder, variables
-from skinny.model.frontends.affine import Features, Products, affine, rows
+from skinny.model.frontends.affine import Features, Products, affine, kept, rows
 from skinny.model.rings import Real
 
 REAL = Real()
@@ -55,3 +55,11 @@ def test_maps_are_folded_where_that_has_no_more_terms():
 def test_features_are_the_same_nodes_each_time():
     features = Features.of(VALUES).mapped(np.ones((1, 3)), np.zeros(1))
     assert features.formulas[0] is features.formulas[0]
+
+
+def test_zeros_that_are_kept_are_terms():
+    row = kept(np.array([2.0, 0, 1]), True)
+    assert repr(affine(VALUES, row, float(kept(np.zeros(1), True)[0]))) == "2*a + 0*b + c + 0"
+    assert kept(np.array([2.0, 0]), False).tolist() == [2, 0]
+    folded = Features.of(VALUES).mapped(np.diag([3.0, 5, 7]), np.zeros(3)).mapped(row[None], np.array([0.5]))
+    assert [repr(formula) for formula in folded.formulas] == ["6*a + 0*b + 7*c + 1/2"], "a scaler in front"

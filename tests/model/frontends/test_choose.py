@@ -9,7 +9,7 @@ from skinny.model.formula.formula import constant, product, total, variables
 from skinny.model.formula.function import apply
 from skinny.model.frontends.choose import NARROWEST, Calibration, choose_format
 from skinny.model.frontends.imported import Imported, Layer
-from skinny.model.frontends.measure import decisions
+from skinny.model.frontends.measure import decided, scores
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
 
@@ -60,7 +60,7 @@ def test_decisions_are_those_of_floats_on_all_rows():
     model, columns = classifier(), rows()
     chosen = choose_format(model, 64, frozenset(), Calibration(columns, {}))
     program = chosen.compilation.program
-    assert (fixed_results(program, columns) == decisions(model, columns)).all()
+    assert (fixed_results(program, columns) == decided(scores(model, columns))).all()
     bits = int(program.ring.partition(":")[2].partition(".")[0])
     for narrower in range(NARROWEST, bits):
         misses = [found for name, found in chosen.tried.items() if name.startswith(f"fixed:{narrower}.")]
@@ -75,7 +75,7 @@ def test_numbers_are_within_the_asked_error():
     for error in (Fraction(1, 4), Fraction(1, 100), Fraction(1, 1000)):
         chosen = choose_format(model, 64, frozenset(), Calibration(columns, {}), error=error)
         program = chosen.compilation.program
-        assert np.abs(fixed_results(program, columns) - decisions(model, columns)).max() <= error
+        assert np.abs(fixed_results(program, columns) - scores(model, columns).T).max() <= error
         bits.append(int(program.ring.partition(":")[2].partition(".")[0]))
     assert bits == sorted(set(bits))
 
@@ -86,7 +86,7 @@ def test_a_box_is_proven():
     program = chosen.compilation.program
     assert program.box == tuple(box.values())
     corners = {"x": np.array([-1.0, -1, 1, 1]), "y": np.array([-1.0, 1, -1, 1])}
-    assert np.abs(fixed_results(program, corners) - decisions(regressor(), corners)).max() <= 0.05
+    assert np.abs(fixed_results(program, corners) - scores(regressor(), corners).T).max() <= 0.05
 
 
 def test_a_format_that_is_given_is_taken():

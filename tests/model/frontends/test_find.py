@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+from onnx import helper, numpy_helper
 from skinny.model.frontends.find import import_formulas, import_model
 from skinny.model.frontends.machines.machine import Machine
 from sklearn.linear_model import LinearRegression
@@ -19,6 +20,27 @@ def test_estimators_are_found_also_subclasses():
         imported = import_model(kind().fit(rows, [1.0, 2, 4]))
         assert imported.inputs == ("x0", "x1")
         assert imported.kind == "regressor"
+
+
+def test_zeros_are_kept_where_that_is_asked():
+    model = LinearRegression().fit(np.eye(3), [1.0, 2, 4])
+    model.coef_, model.intercept_ = np.array([0.5, 0, -2]), 0.0
+    assert repr(import_model(model).outputs["y"]) == "1/2*x0 + (-2)*x2"
+    assert repr(import_model(model, keep_zeros=True).outputs["y"]) == "1/2*x0 + 0*x1 + (-2)*x2 + 0"
+    file = import_model(network_with_zeros(), keep_zeros=True)
+    assert repr(file.outputs["y"]) == "0*x0 + 3*x1"
+    assert repr(import_model(network_with_zeros()).outputs["y"]) == "3*x1"
+
+
+def network_with_zeros():
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "net",
+        [helper.make_tensor_value_info("x", 1, [1, 2])],
+        [helper.make_tensor_value_info("y", 1, [1, 1])],
+        [numpy_helper.from_array(np.array([[0], [3]], np.float32), "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def test_what_is_no_model_is_left_alone():

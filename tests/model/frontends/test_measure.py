@@ -5,7 +5,7 @@ import pytest
 from skinny.model.formula.formula import constant, product, total, variables
 from skinny.model.formula.function import apply
 from skinny.model.frontends.imported import Imported, Layer
-from skinny.model.frontends.measure import decisions, measure_layers
+from skinny.model.frontends.measure import decided, measure_layers, scores
 from skinny.model.frontends.ranges import row_ranges
 from skinny.model.frontends.scale import Room, scale_model
 from skinny.model.rings import FixedPoint
@@ -45,9 +45,8 @@ def test_errors_are_those_of_words():
 
 
 def test_decisions_are_those_of_floats():
-    assert decisions(NET, COLUMNS) == pytest.approx(np.array([[0, 0, 0.591]]))
-    scores = {"a": x, "b": -x, "c": x + 0}
-    three = Imported(scores, ("x",), "classifier", "three", argmax="class", classes=("a", "b", "c"))
-    assert decisions(three, COLUMNS).tolist() == [[1, 0, 0]], "the first of equals"
-    one = Imported({"score": x}, ("x",), "classifier", "one", argmax="class", classes=("no", "yes"))
-    assert decisions(one, {"x": np.array([-1.0, 0, 2])}).tolist() == [[0, 0, 1]]
+    assert scores(NET, COLUMNS) == pytest.approx(np.array([[0], [0], [0.591]]))
+    three = Imported({"a": x, "b": -x, "c": x + 0}, ("x",), "classifier", "three")
+    assert decided(scores(three, COLUMNS)).tolist() == [1, 0, 0], "the first of equals"
+    one = Imported({"score": x}, ("x",), "classifier", "one")
+    assert decided(scores(one, {"x": np.array([-1.0, 0, 2])})).tolist() == [0, 0, 1]

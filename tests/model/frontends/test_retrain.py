@@ -55,7 +55,7 @@ def test_weights_that_became_zero_are_zero():
     [
         (
             model([(2, 3, 9, 5), (1, 2, 4, 2)], [(2, 3, 4), (5, 6, 7)]),
-            "hidden layer 1: it has a weight for z, which was zero when the program was compiled: compile the model",
+            r"hidden layer 1, value 0 of 2: its weight of z was zero when the program was compiled, .* keep_zeros=True",
         ),
         (
             Imported(FIRST.outputs, NAMES, "classifier", "net", FIRST.layers[1:], "class", (0, 1)),

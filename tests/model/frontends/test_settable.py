@@ -1,12 +1,14 @@
 """Programs whose weights are the constants of their formulas, each in its place."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.formula.formula import constant, evaluate, product, total, variables
+from skinny.model.formula.formula import constant, evaluate, postorder, product, total, variables
 from skinny.model.formula.function import apply
+from skinny.model.frontends.imported import Layer
 from skinny.model.frontends.settable import compile_settable, constant_nodes, refilled, same_shape
 from skinny.model.rings import Exact, Real
 from skinny.model.run.golden import run
@@ -91,8 +93,32 @@ def test_constants_that_instructions_were_chosen_for_stay():
     compiled, slots = compile_settable(before, NAMES, 8, frozenset())
     after = {"y": total([product([constant(2), X]), product([constant(3), Y])])}
     assert not same_shape(before, after)
-    with pytest.raises(InputError, match="a weight that was -1 became 2: compile the model again"):
+    with pytest.raises(InputError, match="a weight was -1 when the program was compiled and became 2: compile"):
         refilled(compiled.program, slots, before, after, frozenset())
+    layers = [Layer("scores", tuple(after.values()))]
+    with pytest.raises(InputError, match="scores: the weight of x was -1 when the program was compiled and"):
+        refilled(compiled.program, slots, before, after, frozenset(), layers)
+
+
+def test_a_weight_that_is_zero_has_a_word_of_its_own():
+    before = network([Fraction(0), *drawn(1)[1:]])
+    compiled, slots = compile_settable(before, NAMES, 16, frozenset())
+    assert outputs(compiled.program, POINTS) == wanted(before, POINTS)
+    after = network(drawn(2))
+    changed = refilled(compiled.program, slots, before, after, frozenset())
+    assert outputs(changed, POINTS) == wanted(after, POINTS)
+    # And a weight that became one stays settable.
+    one = network([Fraction(1), *drawn(2)[1:]])
+    assert outputs(refilled(changed, slots, after, one, frozenset()), POINTS) == wanted(one, POINTS)
+    assert outputs(refilled(changed, slots, one, after, frozenset()), POINTS) == wanted(after, POINTS)
+
+
+def test_a_weight_that_the_format_does_not_hold_is_named():
+    before, after = network(drawn(1)), network([Fraction(100), *drawn(2)[1:]])
+    compiled, slots = compile_settable(before, NAMES, 16, frozenset())
+    layers = [Layer("hidden layer 1", tuple(node for node in postorder(*after.values()) if node.kind == "relu"))]
+    with pytest.raises(InputError, match=r"^hidden layer 1: the weight of x is 100 now and does not fit fixed:12\.8"):
+        refilled(replace(compiled.program, ring="fixed:12.8"), slots, before, after, frozenset(), layers)
 
 
 def test_shapes_know_structure_and_names():

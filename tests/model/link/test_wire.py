@@ -180,7 +180,7 @@ def test_the_seal_leaves_named_weights_out():
         for program in (loads(text), loads(text).with_weights(k=2), loads(text.replace("w[1] = 1", "w[1] = 2")))
     )
     assert seal(image) == seal(tuned) != seal(other)
-    assert list(tuned.named_weights()) == [Write(Space.WEIGHTS, 0, 2 << 8)]
+    assert list(tuned.settable_weights()) == [Write(Space.WEIGHTS, 0, 2 << 8)]
 
 
 def test_units_that_few_cores_have_are_described_where_they_are_there():
@@ -194,3 +194,19 @@ def test_units_that_few_cores_have_are_described_where_they_are_there():
     assert "registers" not in plain.text()
     assert "registers=memory pipeline=9" in deep.text()
     assert [BoardInfo.parse(board.text()) for board in (plain, other, deep)] == [plain, other, deep]
+
+
+def test_the_seal_leaves_all_weights_of_a_settable_program_out():
+    """Also the zero that an assign of the empty form takes: it is none of those that may be set."""
+    text = (
+        "skinny 1\nwidth 3\nsettable\ninputs a\nweight w[0] = 0\nweight w[1] = 3\nform f[0] = 0\n"
+        "R0 += w[0]*R1\nR2 = f[0]*R1\nR0 += w[1]*R2\nemit y = R0\nend\n"
+    )
+    config = CoreConfig(FixedPoint(16, 8), depth=8, inputs=2, weights=4, assign=True)
+    image, again, other = (
+        assemble(loads(given), config)
+        for given in (text, text.replace("w[0] = 0", "w[0] = 2"), text.replace("R0 += w[1]", "R0 -= w[1]"))
+    )
+    assert seal(image) == seal(again) != seal(other)
+    assert list(again.settable_weights()) == [Write(Space.WEIGHTS, 0, 2 << 8), Write(Space.WEIGHTS, 1, 3 << 8)]
+    assert again.weights.tolist() == [2 << 8, 3 << 8, 0]

@@ -58,6 +58,7 @@ def drawn_programs(draw):
         if mode[at] and draw(st.booleans()):
             src[at] = j
     argmax = draw(st.sampled_from(["", "", "best"]))
+    probabilities = "" if argmax else draw(st.sampled_from(["", "sigmoid"]))
     scales = st.integers(-256, 256) if not argmax else st.just(draw(st.integers(-256, 256)))
     sizes = st.fractions(0, max_denominator=1000)
     sides = st.tuples(st.fractions(max_denominator=1000), sizes).map(lambda side: (side[0], side[0] + side[1]))
@@ -84,6 +85,8 @@ def drawn_programs(draw):
         code=Columns.of(dst, src, sign, form, mode),
         outputs=outputs,
         argmax=argmax,
+        probabilities=probabilities,
+        settable=draw(st.booleans()),
         contract=draw(st.sampled_from(["clean", "in-place"])),
         start=tuple(draw(st.lists(st.integers(-9, 2**70), min_size=width, max_size=width))),
         self_check=draw(st.booleans()),

@@ -12,6 +12,7 @@ from skinny.model.errors import InputError
 from skinny.model.named_weight import NamedWeight
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Mode, Output, Program
+from skinny.model.program.text import loads
 from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField
 from skinny.model.run.golden import matrices, product, run
 
@@ -445,3 +446,25 @@ def test_named_weights_that_mean_nothing_are_refused(named, message):
     with pytest.raises(InputError) as caught:
         Program(**PLAIN, named=named)
     assert str(caught.value) == message
+
+
+def test_what_the_host_makes_probabilities_of():
+    plain = loads("skinny 1\nwidth 3\ninputs a\nR0 += a*R1\nemit y = R0\nend")
+    assert replace(plain, probabilities="sigmoid").probabilities == "sigmoid"
+    for options, message in (
+        ({"probabilities": "tanh"}, "probabilities must be sigmoid or softmax, not 'tanh'"),
+        ({"probabilities": "softmax"}, "a softmax is of at least two outputs, and the program has one"),
+        ({"probabilities": "sigmoid", "argmax": "class"}, "with argmax no outputs are sent that the host could make"),
+    ):
+        with pytest.raises(InputError, match=message):
+            replace(plain, **options)
+    assert replace(plain, probabilities="sigmoid").inverse().probabilities == ""
+
+
+def test_which_weights_may_be_set():
+    program = loads(
+        "skinny 1\nwidth 3\ninputs a\nnamed k = 2 in 0:3\nweight w[0] = 5\nweight w[1] = k\n"
+        "R0 += w[0]*R1\nR0 += w[1]*R1\nR0 += a*R1\nemit y = R0\nend"
+    )
+    assert program.settable_weights == {1}
+    assert replace(program, settable=True).settable_weights == {0, 1}

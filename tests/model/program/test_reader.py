@@ -52,6 +52,13 @@ EMIT = "expected 'emit NAME = R0' or 'emit NAME = R0 restart', found "
 MALFORMED = [
     (TEXT.replace("start 0", "self-check on\nstart 0"), 6, "nothing may follow 'self-check', found 'on'"),
     (TEXT.replace("start 0", "self-check\nself-check\nstart 0"), 7, "'self-check' is given twice"),
+    (TEXT.replace("start 0", "settable 1\nstart 0"), 6, "nothing may follow 'settable', found '1'"),
+    (TEXT.replace("start 0", "settable\nsettable\nstart 0"), 7, "'settable' is given twice"),
+    (
+        TEXT.replace("start 0", "probabilities log\nstart 0"),
+        6,
+        "probabilities must be followed by sigmoid or softmax, not 'log'",
+    ),
     (broken("start 0 1 0", "ring fixed:16\nstart 0 1 0"), 6, "'ring' is given twice"),
     (
         broken("ring fixed:16.11", "ring fixed"),

@@ -78,3 +78,23 @@ def test_scales_are_exact_and_rows_can_be_taken():
     assert (scaled(Fraction(3, 7), 5), scaled(Fraction(3, 7), -5)) == (Fraction(96, 7), Fraction(3, 224))
     one = Encoded(np.array([[1], [2]]), np.array([[False], [True]])).row(1)
     assert (one.elements.tolist(), one.rounded.tolist()) == ([[2]], [[True]])
+
+
+def test_probabilities_are_made_of_what_is_sent():
+    scores = Program(
+        width=3,
+        inputs=("a", "b"),
+        weights=(),
+        forms=(Input(0), Input(1)),
+        code=Columns.of([0, 2], [1, 1], [1, 1], [0, 1]),
+        outputs=(Output("p0", 0, 2, scale=2), Output("p1", 2, 2, scale=2)),
+        probabilities="softmax",
+    )
+    ring = FixedPoint(16, 8)
+    elements = np.array([[128, 0], [0, 0], [-64, 64]])  # scores 2 and 0; 0 and 0; -1 and 1
+    units = Units(scores, ring)
+    found = units.decode_columns(elements)
+    assert found["p0"] == pytest.approx([1 / (1 + np.exp(-2)), 0.5, 1 / (1 + np.exp(2))])
+    assert found["p1"] == pytest.approx([1 - p for p in found["p0"]])
+    assert units.decode_row(elements[0]) == {"p0": found["p0"][0], "p1": found["p1"][0]}
+    assert units.decode(0, 128) == 2

@@ -12,9 +12,13 @@ from skinny.sim.check.record import outputs
 from skinny.sim.check.steps import LoadImage, ResetCore, RunStimulus
 from skinny.sim.check.stimulus import Stimulus
 from skinny.sim.simulators.amaranth import run_steps
+from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 ROWS, NUMBERS = load_iris(return_X_y=True)
@@ -58,6 +62,82 @@ def test_columns_that_cannot_matter_may_be_given():
 def test_rows_outside_of_what_was_calibrated_are_said(program):
     with pytest.warns(skinny.PrecisionWarning, match="1 of 2 rows outside the box of the program"):
         program.predict([ROWS[0], ROWS[0] + 3])
+
+
+PROBABLE = [
+    LogisticRegression(max_iter=500),
+    LinearDiscriminantAnalysis(),
+    QuadraticDiscriminantAnalysis(),
+    GaussianNB(),
+    MLPClassifier((4,), max_iter=100, random_state=0),
+    SGDClassifier(loss="log_loss", random_state=0),
+]
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("estimator", PROBABLE, ids=lambda estimator: type(estimator).__name__)
+def test_probabilities_are_those_of_the_estimator(estimator, classes):
+    some = classes > NUMBERS
+    model = clone(estimator).fit(ROWS[some], LABELS[some])
+    program = skinny.compile(model)
+    if classes == 3 and isinstance(model, SGDClassifier):
+        with pytest.raises(skinny.InputError, match=r"SGDClassifier, 4 inputs: it gives scores, but no probabilities"):
+            program.predict_proba(ROWS)
+        return
+    wanted = model.predict_proba(ROWS)
+    assert program.predict_proba(ROWS) == pytest.approx(wanted, abs=1e-9)
+    sent = skinny.compile(model, probabilities=True)
+    assert sent.predict_proba(ROWS) == pytest.approx(wanted, abs=1e-9)
+    assert (sent.predict(ROWS) == model.predict(ROWS)).all()
+
+
+def test_probabilities_of_a_format_are_within_the_error(models, tmp_path):
+    """The format is chosen for them, and the core sends what the host makes them of."""
+    model = models[0]
+    program = skinny.compile(model, ring="fixed", calibration=ROWS, probabilities=True, error=0.02)
+    wanted = model.predict_proba(ROWS)
+    assert np.abs(program.predict_proba(ROWS) - wanted).max() <= 0.02
+    assert (program.predict(ROWS) == model.predict(ROWS)).all()
+    decides = skinny.compile(model, ring="fixed", calibration=ROWS)
+    assert np.abs(decides.predict_proba(ROWS) - wanted).max() > 0.02, "which another format is enough for"
+    names = ["probability0", "probability1", "probability2"]
+    with pytest.warns(skinny.PrecisionWarning, match="input values rounded"):
+        found = program.simulate(ROWS[:8])["results"]
+    assert list(found) == names
+    assert pytest.approx(program.predict_proba(ROWS[:8])) == np.array([found[name] for name in names]).T
+    program.save(tmp_path / "p.skn")
+    with pytest.warns(skinny.PrecisionWarning, match="input values rounded"):
+        again = skinny.load(tmp_path / "p.skn").run(ROWS[:8].tolist())
+    assert pytest.approx(program.predict_proba(ROWS[:8])) == np.array([again[name] for name in names]).T
+    report = program.report(ROWS, LABELS, rtl=False).as_dict()
+    assert [stage["accuracy"] for stage in report["stages"]] == [model.score(ROWS, LABELS)] * 2
+    retrained = program.set_weights(models[2])
+    assert np.abs(retrained.predict_proba(ROWS) - models[2].predict_proba(ROWS)).max() < 0.05
+
+
+def test_models_without_probabilities_say_so():
+    ridge = skinny.compile(Ridge().fit(ROWS, NUMBERS))
+    with pytest.raises(skinny.InputError, match="Ridge, 4 inputs: it is no classifier, so that it has"):
+        ridge.predict_proba(ROWS)
+    with pytest.raises(skinny.InputError, match=r"LinearSVC, 4 inputs: it gives scores, but no probabilities"):
+        skinny.compile(LinearSVC().fit(ROWS, LABELS), probabilities=True)
+
+
+def test_weights_that_were_zero_can_be_kept():
+    """A column that is constant has no weight in the first fit, and one in the second."""
+    dark = ROWS * [1, 0, 1, 1]
+    first, second = (LogisticRegression(max_iter=500).fit(rows, LABELS) for rows in (dark, ROWS))
+    with pytest.raises(skinny.InputError, match=r"^LogisticRegression, value 0 of 3: its weight of x1 was zero"):
+        skinny.compile(first).set_weights(second)
+    program = skinny.compile(first, keep_zeros=True)
+    assert program.inputs == ("x0", "x1", "x2", "x3")
+    assert (program.predict(dark) == first.predict(dark)).all()
+    assert (program.set_weights(second).predict(ROWS) == second.predict(ROWS)).all()
+    there_and_back = program.set_weights(second).set_weights(first)
+    assert there_and_back.model == program.model
+    fixed = skinny.compile(first, keep_zeros=True, ring="fixed:24", calibration=ROWS)
+    assert (fixed.set_weights(second).predict(ROWS) == second.predict(ROWS)).all()
 
 
 def test_reports_have_all_ways_to_compute_side_by_side(program, models):
@@ -112,6 +192,9 @@ def test_the_core_takes_new_weights_and_nothing_else(program, models):
 
 
 def test_options_that_a_model_does_not_have_are_refused(models):
+    for option in ({"calibration": ROWS}, {"probabilities": True}, {"keep_zeros": True}):
+        with pytest.raises(skinny.InputError, match=f"{next(iter(option))} is about trained models: a formula is"):
+            skinny.compile("y = a", **option)
     for options, message in (
         ({"contract": "in-place"}, "contract is about formulas: a trained model is compiled without it"),
         ({"ring": "fixed"}, r"ring='fixed' needs to know the inputs: give calibration=rows"),
@@ -122,8 +205,6 @@ def test_options_that_a_model_does_not_have_are_refused(models):
     ):
         with pytest.raises(skinny.InputError, match=message):
             skinny.compile(models[0], **options)
-    with pytest.raises(skinny.InputError, match="calibration is about trained models: a formula is compiled without"):
-        skinny.compile("y = a", calibration=ROWS)
 
 
 def test_models_of_another_shape_are_refused(program):
@@ -138,6 +219,7 @@ def test_models_of_another_shape_are_refused(program):
     wide = LogisticRegression(max_iter=500).fit(ROWS, LABELS)
     wide.coef_ = wide.coef_ * 1000
     with pytest.raises(
-        skinny.InputError, match=r"the weight .* of the new model does not fit fixed:16\.\d+ at the scale"
+        skinny.InputError,
+        match=r"^LogisticRegression: the weight of x0 is .* now and does not fit fixed:16\.\d+",
     ):
         program.set_weights(wide)

@@ -91,7 +91,7 @@ def test_values_that_nobody_reads_are_in_no_layer(network, agrees):
     [
         ([("Softmax", ["h"], ["y"], {})], "softmax"),
         ([("Softmax", ["h"], ["y"], {"axis": 1})], "softmax"),
-        ([("LogSoftmax", ["h"], ["y"], {"axis": -1})], ""),
+        ([("LogSoftmax", ["h"], ["y"], {"axis": -1})], "softmax"),
         ([("ArgMax", ["h"], ["y"], {"axis": 1, "keepdims": 0})], ""),
         ([("Softmax", ["h"], ["p"], {}), ("ArgMax", ["p"], ["y"], {"axis": -1})], ""),
         (
