@@ -17,7 +17,7 @@ INDEXED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*\[\s*([0-9]{1,9})\s*(?::\s*([0
 #: The name of an element: that of the vector, and the number.
 ELEMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*?)(0|[1-9][0-9]{0,8})")
 #: What stands behind a column's name for its unit: ``temp (C)``, ``speed [m/s]``.
-UNIT = re.compile(r"\s*(\([^()]*\)|\[[^\[\]]*\])\s*$")
+UNIT = re.compile(r"\s*(\([^()]*\)|\[[^\[\]0-9][^\[\]]*\])\s*$")
 
 
 def element(vector: str, index: int) -> str:
@@ -59,13 +59,18 @@ def column_names(heads: Sequence[str]) -> dict[str, list[int]]:
     """The columns that a name can mean: the one with this very head, else those that are called so when what cannot be
     in a name becomes ``_`` (``room temp (C)`` is ``room_temp_C``), else those without their unit (``room_temp``)."""
     out: dict[str, list[int]] = {}
-    for change in (str, _indexed, plain, lambda head: plain(UNIT.sub("", head))):
+    for change in (str, _indexed, plain, _bare, lambda head: plain(_bare(head))):
         found: dict[str, list[int]] = {}
         for place, head in enumerate(heads):
             found.setdefault(change(head), []).append(place)
         for name, places in found.items():
             out.setdefault(name, places)
     return out
+
+
+def _bare(head: str) -> str:
+    """``head`` without its unit."""
+    return _indexed(UNIT.sub("", head))
 
 
 def _indexed(head: str) -> str:

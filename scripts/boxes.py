@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from skinny.model.errors import InputError
+from skinny.model.names import elements
 from skinny.model.tables import parse_number
+from skinny.values import listed
 
 __all__ = ["add_box_option", "parse_box"]
 
@@ -19,7 +21,8 @@ def add_box_option(parser: argparse.ArgumentParser, default: str) -> None:
         action="append",
         default=[],
         metavar="[x=]LO:HI,…",
-        help=f"least and greatest value of every input, or of the input x; repeatable (default: {default})",
+        help="least and greatest value of every input, of the input x, or of elements x[0:16]; repeatable "
+        f"(default: {default})",
     )
 
 
@@ -38,14 +41,13 @@ def parse_box(given: Sequence[str], names: Sequence[str]) -> list[tuple[Fraction
             raise InputError(f"--box {text}: {error}") from None
         if pair[0] > pair[1]:
             raise InputError(f"--box {text}: the least value is above the greatest")
-        if equals and name not in names:
-            raise InputError(f"--box {text}: the program has no input {name!r}")
-        if name in special or (not equals and general):
+        meant = elements(name, names) if equals else []
+        if equals and not meant:
+            raise InputError(f"--box {text}: the program has no input {name!r}, only {listed(names)}")
+        if any(each in special for each in meant) or (not equals and general):
             raise InputError(f"--box {text}: this box is given twice")
-        if equals:
-            special[name] = pair
-        else:
-            general = pair
+        special.update(dict.fromkeys(meant, pair))
+        general = general if equals else pair
     out = []
     for name in names:
         box = special.get(name, general)

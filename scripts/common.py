@@ -31,6 +31,7 @@ __all__ = [
     "Parser",
     "add_command",
     "large",
+    "named_inputs",
     "named_results",
     "named_streams",
     "note",
@@ -157,8 +158,16 @@ def named_results(units: Units, values: Array) -> dict[str, list[int | float | s
     return {name: [readable(value, name) for value in column] for name, column in units.decode_columns(values).items()}
 
 
+def named_inputs(units: Units, elements: Array) -> dict[str, list[int | float | str]]:
+    """The same for the elements of the inputs."""
+    return {
+        name: [readable(units.decode_input(u, element), name) for element in elements[:, u]]
+        for u, name in enumerate(units.inputs)
+    }
+
+
 def named_streams(units: Units, outputs: Array) -> dict[str, list[list[int | float | str]]]:
-    """The same for the elements ``outputs`` of shape ``(streams, runs, results)``: a list for each stream."""
+    """The results of streams, from elements ``outputs`` of shape ``(streams, runs, results)``: a list for each."""
     found = [named_results(units, stream) for stream in outputs]
     return {name: [columns[name] for columns in found] for name in units.outputs}
 

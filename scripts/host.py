@@ -40,6 +40,7 @@ from .options import (
     read_retunes,
     with_weights,
 )
+from .outputs import add_output_option, expect_table, write_results, write_samples
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -65,8 +66,8 @@ JSON keys: board, clock_mhz, ring, seal, fault, busy, core (its sizes), lost (re
 recoveries (how often the core was loaded again because of its results); for load and run also program, words, loaded
 (whether it was sent), retuned (whether only its weights were sent); for run also results (a list of values for
 each name), faults (numbers of the inferences that met one, from 1), seconds and precision (as for skinny run). Inputs
-and results are in your own units. For streams (--stream, docs/streams.md) also streams, samples and first, results has
-a list for each stream, and faults are numbers of samples.
+and results are in your own units; -o FILE.csv writes all results. For streams (--stream, docs/streams.md) also streams,
+samples and first, results has a list for each stream, and faults are numbers of samples.
 
 example:
   $ skinny host /dev/ttyUSB1 info
@@ -89,6 +90,7 @@ def register(commands: Any) -> None:
     add_baud_option(parser)
     add_weight_option(parser)
     add_strict_option(parser)
+    add_output_option(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -103,6 +105,9 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError(f"{args.action} takes no --{option}")
     if args.strict and args.action != "run":
         raise InputError(f"{args.action} takes no --strict")
+    if args.output is not None and args.action != "run":
+        raise InputError(f"{args.action} takes no -o")
+    expect_table(args.output)
     if args.force and args.action != "load":
         raise InputError(f"{args.action} takes no --force")
     if args.weight and args.program is None:
@@ -198,6 +203,10 @@ def _run_streams(
 
 
 def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
+    if args.output is not None and "streams" in answer:
+        write_samples(args.output, answer["results"], answer["first"])
+    elif args.output is not None:
+        write_results(args.output, answer["results"])
     if args.json:
         print_json(answer)
         return
@@ -205,12 +214,16 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
         results = answer["results"]
         if "streams" in answer:
             runs = answer["samples"] - answer["first"] + 1
-            print_samples(results, runs, answer["first"])
-            print(f"\n{answer['streams']} streams of {answer['samples']:,} samples in {answer['seconds']:.2f} s")
+            if args.output is None:
+                print_samples(results, runs, answer["first"])
+                print()
+            print(f"{answer['streams']} streams of {answer['samples']:,} samples in {answer['seconds']:.2f} s")
         else:
             count = len(next(iter(results.values())))
-            print_results(results, count)
-            print(f"\n{count:,} inferences in {answer['seconds']:.2f} s")
+            if args.output is None:
+                print_results(results, count)
+                print()
+            print(f"{count:,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
         print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
     else:

@@ -6,22 +6,18 @@ fit is named by file, row and column. Rows are counted from 1, the header not in
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.files import read_text
-from skinny.model.limits import INPUTS_BYTE, check, watched
+from skinny.model.limits import watched
 from skinny.model.program.units import Encoded, Units
 from skinny.model.rings import Array, Ring
 from skinny.model.tables import parse_number
 
-from .common import note
+from .columns import assigned_columns, file_columns, read_value
 
 __all__ = ["read_columns", "read_inputs", "read_pair", "read_start", "read_streams"]
 
@@ -65,24 +61,24 @@ def read_pair(options: dict[str, str], units: Units) -> Array:
 
 
 def read_inputs(given: str | None, units: Units, option: str = "--inputs") -> Encoded:
-    """Elements of shape ``(batch, inputs)`` from ``x=1,y=2``, the name of a CSV file, or ``-``; ``option`` is what
-    messages name."""
+    """Elements of shape ``(batch, inputs)`` from ``x=1,y=2``, the name of a CSV or ``.npy`` file, or ``-``; ``option``
+    is what messages name."""
     names = units.inputs
     if given is None:
         if names:
             raise InputError(f"the program reads {', '.join(names[:5])}{', …' * (len(names) > 5)}: give --inputs")
         return Encoded.exactly(np.empty((1, 0), dtype=units.ring.element_dtype))
     if "=" in given and not os.path.exists(given):
-        columns, path = _assignments(given, names, option), None
+        columns, path = assigned_columns(given, names, option), None
     else:
         path = "<stdin>" if given == "-" else given
         with watched(f"{path}: reading"):
-            columns = _csv_columns(given, names)
+            columns = file_columns(given, names)
 
     def place(name: str, row: int) -> str:
         return f"{option if path is None else f'{path}: row {row}'}, column {name!r}"
 
-    return units.encode_columns(columns, len(columns[0]) if columns else 1, parse_number, place)
+    return units.encode_columns(columns, len(columns[0]) if columns else 1, read_value, place)
 
 
 def read_streams(given: Sequence[str], units: Units) -> Encoded:
@@ -103,71 +99,16 @@ def read_streams(given: Sequence[str], units: Units) -> Encoded:
 
 
 def read_columns(path: str, names: Sequence[str]) -> dict[str, list[float]]:
-    """The columns ``names`` of a CSV file, or of ``-``, as floats."""
+    """The columns ``names`` of a CSV or ``.npy`` file, or of ``-``, as floats."""
     name = "<stdin>" if path == "-" else path
     with watched(f"{name}: reading"):
-        columns = dict(zip(names, _csv_columns(path, names), strict=True))
+        columns = dict(zip(names, file_columns(path, names), strict=True))
     out: dict[str, list[float]] = {}
     for head, texts in columns.items():
         out[head] = []
         for row, text in enumerate(texts, 1):
             try:
-                out[head].append(float(parse_number(text)))
+                out[head].append(float(read_value(text)))
             except InputError as error:
                 raise InputError(f"{name}: row {row}, column {head!r}: {error}") from None
     return out
-
-
-def _assignments(given: str, names: Sequence[str], option: str) -> list[list[str]]:
-    found: dict[str, str] = {}
-    known = set(names)
-    for part in given.split(","):
-        name, equals, value = part.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise InputError(f"{option}: expected NAME=VALUE, found {part!r}")
-        if name not in known:
-            raise InputError(f"{option}: the program has no input {name!r}")
-        if name in found:
-            raise InputError(f"{option}: {name!r} is given twice")
-        found[name] = value
-    for name in names:
-        if name not in found:
-            raise InputError(f"{option}: the input {name!r} is missing")
-    return [[found[name]] for name in names]
-
-
-def _csv_columns(path: str, names: Sequence[str]) -> list[list[str]]:
-    """The texts of the columns ``names`` of a CSV file with a header."""
-    # Blank lines at the end mean nothing; those before it are rows without values.
-    text = read_text(path, INPUTS_BYTE).rstrip("\r\n")
-    path = "<stdin>" if path == "-" else path
-    if not text:
-        raise InputError(f"{path}: the file is empty")
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = [head.strip() for head in next(reader)]
-        places = {head: place for place, head in enumerate(header)}
-        counts = Counter(header)
-        for name in names:
-            if counts[name] != 1:
-                raise InputError(f"{path}: the column {name!r} is {'there twice' if name in places else 'missing'}")
-        columns: list[list[str]] = [[] for _ in names]
-        chosen = [(column, places[name]) for column, name in zip(columns, names, strict=True)]
-        number = 0
-        for number, row in enumerate(reader, 1):
-            check()
-            if len(row) != len(header):
-                raise InputError(f"{path}: row {number} has {len(row)} values, the header {len(header)}")
-            for column, place in chosen:
-                column.append(row[place])
-    except csv.Error as error:
-        raise InputError(f"{path}: not a CSV file ({error})") from None
-    if not number:
-        raise InputError(f"{path}: there is a header, but no row of values")
-    for name in names:
-        del places[name]
-    extra = list(places)
-    if extra:
-        note(f"{path}: columns the program does not read: {', '.join(extra[:5])}{', …' * (len(extra) > 5)}")
-    return columns

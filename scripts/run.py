@@ -32,12 +32,16 @@ from .options import (
     load_program,
     read_retunes,
 )
+from .outputs import add_output_option, expect_table, write_results, write_samples
 
 __all__ = ["add_run_options", "register"]
 
 DETAILS = """\
-A CSV file has a header with the names of the inputs, in any order, and a row for each inference. Numbers are decimals
-or fractions in your own units; a program with scales (see 'skinny info') applies them, to inputs and to results.
+--inputs takes numbers (a=1,b=-2; x[0:16]=0 for elements of a vector; x=@rows.npy for a file of its own), or a file with
+a row for each inference. A CSV file has a header with the names of the inputs, in any order; what a name cannot have
+may stand there too: the column 'room temp (C)' is the input room_temp or room_temp_C, and x[3] is x3. A .npy file has a
+column for each input, in the order of 'skinny info'. Numbers are decimals or fractions in your own units; a program
+with scales (see 'skinny info') applies them, to inputs and to results. -o FILE.csv writes all results, a row each.
 
 A number that the ring has no element for is rounded to the nearest one in fixed point, and an error elsewhere, as is
 one out of range. Fixed point says on stderr, in one line, which weights became 0 or changed by more than 1 %, in how
@@ -59,6 +63,7 @@ example:
   row     y
   ─────────
     1   -27
+  $ skinny run cube.skn --ring fixed:16.8 --inputs values.csv -o results.csv
   $ skinny run cube.skn --ring fixed:16.8 --inputs values.csv --json
   $ skinny compile 'state s = 0; next s = s + x; y = s + x' -o sum.skn
   $ skinny run sum.skn --ring fixed:16.8 --stream samples.csv
@@ -77,9 +82,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 def register(commands: Any) -> None:
     parser = add_command(commands, "run", execute, "run a program on inputs in a ring", DETAILS)
     add_run_options(parser)
+    add_output_option(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
+    expect_table(args.output)
     program, ring = load_program(args)
     if expect_stream_options(args, program, "start"):
         _run_streams(args, program, ring)
@@ -87,10 +94,12 @@ def execute(args: argparse.Namespace) -> None:
     units = Units(program, ring)
     inputs = read_inputs(args.inputs, units)
     values, precision = watched_run(program, ring, inputs, read_start(args.start, program.width, ring))
+    if args.output is not None:
+        write_results(args.output, named_results(units, values))
     if args.json:
         answer = {"program": args.program, "ring": ring.name, "batch": len(values)}
         print_json(answer | {"outputs": named_results(units, values), "precision": precision.counts})
-    else:
+    elif args.output is None:
         print_results(named_results(units, values[:SHOWN]), len(values))
     tell(precision, args.strict)
 
@@ -102,9 +111,11 @@ def _run_streams(args: argparse.Namespace, program: Program, ring: Ring) -> None
         pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
         values, precision = watched_stream(pieces, ring, samples, args.pad, watch)
     first, count = first_sample(program, args.pad), samples.elements.shape[1]
+    if args.output is not None:
+        write_samples(args.output, named_streams(units, values), first)
     if args.json:
         answer = {"program": args.program, "ring": ring.name, "streams": len(values), "samples": count, "first": first}
         print_json(answer | {"outputs": named_streams(units, values), "precision": precision.counts})
-    else:
+    elif args.output is None:
         print_samples(named_streams(units, values[:, :SHOWN]), values.shape[1], first)
     tell(precision, args.strict)

@@ -22,6 +22,7 @@ from skinny.streams import random_samples, stream_simulation, tuned, watched_str
 from .common import (
     SHOWN,
     add_command,
+    named_inputs,
     named_results,
     named_streams,
     note,
@@ -44,6 +45,7 @@ from .options import (
     load_program,
     read_retunes,
 )
+from .outputs import add_output_option, expect_table, write_results, write_samples
 
 if TYPE_CHECKING:
     from skinny.sim.check.stimulus import Stimulus
@@ -59,8 +61,9 @@ simulators: bulk (Verilator, whole batches, the default), verilator (cocotb look
 amaranth (Amaranth's simulator, taken where there is no C++ compiler). Builds are kept in $SKINNY_CACHE or the user's
 cache folder.
 
-Inputs and results are in your own units. --random draws from the box that the program was compiled for, or, if there is
-none, from all words: then it is not said how many rows wrapped.
+Inputs and results are in your own units; -o FILE.csv writes all results, with --random beside their inputs. --random
+draws from the box that the program was compiled for, or, if there is none, from all words: then it is not said how many
+rows wrapped.
 
 --lanes K runs each inference on K cores at once, a segment of the program each (T // width inferences a batch).
 
@@ -97,12 +100,14 @@ def register(commands: Any) -> None:
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
     add_stream_options(parser)
     add_strict_option(parser)
+    add_output_option(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
     # Loaded here, because other commands need neither Amaranth nor cocotb.
     from skinny.sim.simulators.choose import choose
 
+    expect_table(args.output)
     program, ring = load_program(args)
     streaming = expect_stream_options(args, program, "lanes", "self-check")
     units = Units(program, ring)
@@ -144,19 +149,28 @@ def execute(args: argparse.Namespace) -> None:
         if args.json:
             print_json({"match": False, "divergence": str(difference), "simulator": simulator, "seconds": seconds})
         raise difference
-    report = _report_streams if streaming else _report
     told = {"simulator": simulator, "seconds": seconds, "precision": precision.counts}
-    report(args, units, found, figures | told)
+    if streaming:
+        _report_streams(args, units, found, figures | told)
+    else:
+        # Nobody has the inputs that were drawn, so they stand beside their results.
+        _report(args, units, found, figures | told, named_inputs(units, inputs.elements) if drawn else {})
     tell(precision, args.strict)
 
 
-def _report(args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any]) -> None:
+def _report(
+    args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any], given: dict[str, list[Any]]
+) -> None:
+    if args.output is not None:
+        write_results(args.output, given | named_results(units, found))
     if args.json:
         print_json(answer | {"results": named_results(units, found)})
         return
-    print_results(named_results(units, found[:SHOWN]), len(found))
+    if args.output is None:
+        print_results(named_results(units, found[:SHOWN]), len(found))
+        print()
     print(
-        f"\nall cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
+        f"all cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "
         f"{answer['simulator']}, {answer['seconds']:.2f} s"
     )
@@ -166,13 +180,17 @@ def _report(args: argparse.Namespace, units: Units, found: Array, answer: dict[s
 
 def _report_streams(args: argparse.Namespace, units: Units, found: Array, answer: dict[str, Any]) -> None:
     first = answer["samples"] - found.shape[1] + 1
+    if args.output is not None:
+        write_samples(args.output, named_streams(units, found), first)
     if args.json:
         print_json(answer | {"first": first, "results": named_streams(units, found)})
         return
-    print_samples(named_streams(units, found[:, :SHOWN]), found.shape[1], first)
+    if args.output is None:
+        print_samples(named_streams(units, found[:, :SHOWN]), found.shape[1], first)
+        print()
     streams, room = answer["streams"], answer["room"]
     print(
-        f"\nall cycles match: {streams} {'streams' if streams > 1 else 'stream'} of {answer['samples']:,} samples in "
+        f"all cycles match: {streams} {'streams' if streams > 1 else 'stream'} of {answer['samples']:,} samples in "
         f"{answer['cycles']:,} cycles ({answer['cycles_per_sample']:,.1f} a sample of each), multiplier at work "
         f"{answer['multiplier_utilisation']:.1%}, {answer['simulator']}, {answer['seconds']:.2f} s"
     )

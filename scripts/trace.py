@@ -24,14 +24,15 @@ from skinny.values import printable
 from .common import add_command, note, print_json, readable, tell
 from .inputs import read_inputs, read_start, read_streams
 from .options import expect_stream_options, load_program
+from .outputs import add_output_option, expect_table, write_table
 from .run import add_run_options
 
 __all__ = ["register"]
 
 DETAILS = """\
 A line for each instruction with the registers after it; * marks the register that was written. Outputs are sent from
-the registers shown. With --vcd the trace goes to a waveform file instead, one time step for each instruction. Where the
-program has scales, registers are as the core holds them, and outputs are in your own units.
+the registers shown. With --vcd the trace goes to a waveform file instead, one time step for each instruction; with -o
+to a CSV file. Where the program has scales, registers are as the core holds them, and outputs are in your own units.
 
 Of a stream (--stream, docs/streams.md) it is the sample --row that is traced, from the states that the samples before
 left; --vcd without --row shows all samples one after the other, with their number in the signal sample.
@@ -47,6 +48,7 @@ example:
   1  R2 += b*R1    0    1    5*
   2  R0 += a*R2   15*   1    5   y = R0
   $ skinny trace product.skn --ring modular:16 --inputs values.csv --row 7 --vcd product.vcd
+  $ skinny trace product.skn --ring modular:16 --inputs a=3,b=5 -o registers.csv
   $ skinny trace sum.skn --ring fixed:16.8 --stream samples.csv --row 3
 """
 
@@ -58,6 +60,7 @@ def register(commands: Any) -> None:
         "--row", metavar="N", type=int, help="which row of the inputs or sample, from 1 (default: the first that runs)"
     )
     parser.add_argument("--vcd", metavar="FILE", help="write a waveform (value change dump)")
+    add_output_option(parser, "the registers after each instruction")
 
 
 class _Chosen(NamedTuple):
@@ -73,12 +76,13 @@ class _Chosen(NamedTuple):
 
 
 def execute(args: argparse.Namespace) -> None:
+    expect_table(args.output)
     program, ring = load_program(args)
     units = Units(program, ring)
     find = _sample if expect_stream_options(args, program, "start") else _row
     found = find(args, program, ring, units)
     with np.errstate(all="ignore"):  # floats may overflow; inf says so
-        if not (args.json or args.vcd):
+        if not (args.json or args.vcd or args.output):
             bold = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
             for line in trace_lines(program, ring, found.inputs, found.start, bold):
                 print(line)
@@ -88,20 +92,27 @@ def execute(args: argparse.Namespace) -> None:
         shown = registers if found.drawn is None else trace(program, ring, *found.drawn).swapaxes(0, 1)
     if args.vcd:
         write_vcd(args.vcd, program, ring, shown)
+    rows = [_readable_row(ring, row) for row in registers] if args.json or args.output else []
+    texts = instruction_texts(program, scalar_texts(program), 0, len(program))
+    if args.output:
+        heads = ["step", "instruction", *(f"R{number}" for number in range(program.width))]
+        lines = enumerate(zip(("start", *texts), rows, strict=True))
+        write_table(args.output, heads, ((step, text, *row) for step, (text, row) in lines))
+        note(f"{args.output}: {len(program):,} steps of {program.width} registers")
     if args.json:
         print_json(
             {
                 "program": args.program,
                 "ring": ring.name,
                 "row": found.number,
-                "instructions": instruction_texts(program, scalar_texts(program), 0, len(program)),
-                "registers": [_readable_row(ring, row) for row in registers],
+                "instructions": texts,
+                "registers": rows,
                 "outputs": printable(units.decode_row(found.sent)),
                 "vcd": args.vcd,
                 "precision": found.precision.counts,
             }
         )
-    else:
+    elif args.vcd:
         samples = "" if found.drawn is None else f" in each of {len(shown):,} samples"
         note(f"{args.vcd}: {len(program):,} steps of {program.width} registers{samples}")
     tell(found.precision, args.strict)

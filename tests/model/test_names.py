@@ -42,10 +42,11 @@ def test_plain_text_is_a_name():
 
 
 def test_columns_are_found_by_their_head_or_without_what_a_name_cannot_have():
-    heads = ["room temp (C)", "speed [m/s]", "x[3]", "a", "a (V)", "b (V)", "b (A)", "B"]
+    heads = ["room temp (C)", "speed [m/s]", "x[3]", "a", "a (V)", "b (V)", "b (A)", "B", "x[4] (V)"]
     found = column_names(heads)
     assert found["room temp (C)"] == found["room_temp_C"] == found["room_temp"] == [0]
     assert found["speed"] == found["speed_m_s"] == [1]
     assert found["x3"] == found["x_3"] == [2]
+    assert found["x4"] == [8]
     assert found["a"] == [3]  # the very head, not the one that is so called without its unit
     assert (found["b"], found["b_V"], found["B"]) == ([5, 6], [5], [7])

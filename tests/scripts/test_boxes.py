@@ -20,6 +20,8 @@ HALF = Fraction(1, 2)
         (["y=0:2,x=-3:1e2"], ["x", "y"], [(-3, 100), (0, 2)]),
         (["-1:1, y=0:2", "z=3:4"], ["x", "y", "z"], [(-1, 1), (0, 2), (3, 4)]),
         (["2:2"], ["x"], [(2, 2)]),
+        (["x[0:2]=-1:1,x[2]=0:3"], ["x1", "x0", "x2"], [(-1, 1), (-1, 1), (0, 3)]),
+        (["h1=0:1", "0:2"], ["h1_0", "a", "h1_7"], [(0, 1), (0, 2), (0, 1)]),
         (["0:1"], [], []),
         ([], [], []),
     ],
@@ -35,6 +37,8 @@ def test_decimals_are_exact():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (["x[2:9]=0:1"], "--box x[2:9]=0:1: the program has no input 'x[2:9]', only x, y"),
+        (["x=0:1", "x=1:2"], "--box x=1:2: this box is given twice"),
         (["5"], "--box: expected LO:HI or NAME=LO:HI, found '5'"),
         (["x=5"], "--box: expected LO:HI or NAME=LO:HI, found 'x=5'"),
         (["a:1"], "--box a:1: 'a' is not a finite number"),
@@ -42,8 +46,8 @@ def test_decimals_are_exact():
         (["0:1:2"], "--box 0:1:2: '1:2' is not a finite number"),
         (["0:inf"], "--box 0:inf: 'inf' is not a finite number"),
         (["x=2:1"], "--box x=2:1: the least value is above the greatest"),
-        (["z=0:1"], "--box z=0:1: the program has no input 'z'"),
-        (["=0:1"], "--box =0:1: the program has no input ''"),
+        (["z=0:1"], "--box z=0:1: the program has no input 'z', only x, y"),
+        (["=0:1"], "--box =0:1: the program has no input '', only x, y"),
         (["0:1", "0:2"], "--box 0:2: this box is given twice"),
         (["x=0:1,"], "--box: expected LO:HI or NAME=LO:HI, found ''"),
         (["x=0:1,x=0:2"], "--box x=0:2: this box is given twice"),
