@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import re
 import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +17,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.limits import INPUTS_BYTE
-from skinny.model.tables import DECIMAL
+from skinny.table import Table, parse_table, split
 from skinny.values import printable
 
 from .common import add_command, note, print_json, print_table
 
-__all__ = ["Table", "read_table", "register", "split"]
+__all__ = ["register"]
 
 DETAILS = """\
 The table is a CSV file with a line of names. The column --target holds what is to be learned: classes, if it has texts
@@ -49,23 +46,7 @@ example:
   $ skinny learn --demo digits --pictures digits
   $ skinny run flowers.skn --inputs petal_length=1.4,petal_width=0.2
 """
-#: Different whole numbers of a target that are classes.
-MOST_CLASSES = 20
-#: The part of the rows that is touched once, at the end.
-TESTED = 0.25
 DEVICE = "up5k"
-
-
-class Table(NamedTuple):
-    """Rows of numbers with the names of their columns, and targets: texts of classes, or numbers."""
-
-    names: tuple[str, ...]
-    rows: NDArray[np.float64]
-    targets: NDArray[Any]
-
-    @property
-    def classes(self) -> bool:
-        return self.targets.dtype.kind == "U"
 
 
 def register(commands: Any) -> None:
@@ -138,83 +119,12 @@ def _given(args: argparse.Namespace) -> tuple[Table, tuple[int, int] | None]:
         return Table(names, digits.data, digits.target.astype(str)), (8, 8)
     if args.target is None:
         raise InputError("--target is missing: the column that is to be learned")
-    table = read_table(args.data, args.target)
+    table = parse_table(read_text(args.data, INPUTS_BYTE), args.target, args.data)
     if args.image is None:
         return table, None
     if not (found := re.fullmatch("([0-9]{1,4})x([0-9]{1,4})", args.image)):
         raise InputError(f"--image must be like 8x8, not {args.image!r}")
     return table, (int(found[1]), int(found[2]))
-
-
-def read_table(path: str, target: str) -> Table:
-    """The table in a CSV file; what cannot be learned from is named by row and column."""
-    lines = list(csv.reader(io.StringIO(read_text(path, INPUTS_BYTE))))
-    lines = [line for line in lines if line]
-    if not lines:
-        raise InputError(f"{path}: the file is empty")
-    names = [name.strip() for name in lines[0]]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{path}: the column {twice!r} is there twice")
-    if target not in names:
-        raise InputError(f"{path}: there is no column {target!r}, only {', '.join(names[:10])}")
-    if len(names) < 2:
-        raise InputError(f"{path}: there is no column beside the target")
-    place = names.index(target)
-    rows = np.empty((len(lines) - 1, len(names) - 1))
-    texts = []
-    for number, line in enumerate(lines[1:], 1):
-        if len(line) != len(names):
-            raise InputError(f"{path}: row {number} has {len(line)} values, the first line {len(names)} names")
-        values = [value.strip() for value in line]
-        texts.append(values.pop(place))
-        for column, value in enumerate(values):
-            rows[number - 1, column] = _number(value, path, number, [n for n in names if n != target][column])
-        if not texts[-1]:
-            raise InputError(f"{path}: row {number}, column {target!r}: the value is missing")
-    if len(rows) < 8:
-        raise InputError(f"{path}: {len(rows)} rows are too few to learn from: 8 are the least")
-    targets = _targets(path, target, texts)
-    return Table(tuple(name for name in names if name != target), rows, targets)
-
-
-def _number(text: str, path: str, row: int, column: str) -> float:
-    if not text:
-        raise InputError(f"{path}: row {row}, column {column!r}: the value is missing")
-    if not DECIMAL.fullmatch(text):
-        raise InputError(f"{path}: row {row}, column {column!r}: {text[:40]!r} is not a finite number")
-    value = float(text)
-    if not np.isfinite(value):
-        raise InputError(f"{path}: row {row}, column {column!r}: {text[:40]!r} is too large")
-    return value
-
-
-def _targets(path: str, target: str, texts: Sequence[str]) -> NDArray[Any]:
-    """Texts of classes, or numbers."""
-    different = sorted(set(texts))
-    if len(different) == 1:
-        raise InputError(f"{path}: all rows have the same {target!r}, {different[0]}: there is nothing to learn")
-    numbers = [DECIMAL.fullmatch(text) is not None for text in different]
-    whole = all(re.fullmatch("[+-]?[0-9]{1,18}", text) for text in different)
-    if all(numbers) and not (whole and len(different) <= MOST_CLASSES):
-        return np.array([float(text) for text in texts])
-    if any(numbers) and not all(numbers):
-        row = next(row for row, text in enumerate(texts, 1) if not DECIMAL.fullmatch(text))
-        raise InputError(f"{path}: the column {target!r} has numbers and, in row {row}, {texts[row - 1][:40]!r}")
-    rare = min(different, key=texts.count)
-    if texts.count(rare) < 3:
-        raise InputError(f"{path}: the class {rare!r} of {target!r} has fewer than 3 rows")
-    return np.array(texts, dtype=str)
-
-
-def split(table: Table, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows to learn from, and those that are touched once; each class has its share of both."""
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(table.rows))
-    if table.classes:
-        order = order[np.argsort(table.targets[order], kind="stable")]
-    tested = np.sort(order[:: round(1 / TESTED)])
-    return np.setdiff1d(np.arange(len(table.rows)), tested), tested
 
 
 def _progress() -> Progress:

@@ -5,7 +5,6 @@ import csv
 import numpy as np
 import pytest
 from skinny.model.program import storage
-from skinny.scripts.learn import Table, read_table, split
 
 
 @pytest.fixture
@@ -92,21 +91,3 @@ def test_bad_options_are_said_in_one_line(skinny, rings, words, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_few_whole_numbers_are_classes_and_many_are_numbers(folder):
-    (folder / "t.csv").write_text("a,t\n" + "".join(f"{n},{n % 3}\n" for n in range(30)))
-    assert read_table("t.csv", "t").classes
-    (folder / "t.csv").write_text("a,t\n" + "".join(f"{n},{n}\n" for n in range(30)))
-    assert not read_table("t.csv", "t").classes
-    (folder / "t.csv").write_text("a,t\n" + "".join(f"{n},{n % 3}.5\n" for n in range(30)))
-    assert not read_table("t.csv", "t").classes
-
-
-def test_each_class_has_its_share_of_the_test_rows():
-    targets = np.array(["a"] * 40 + ["b"] * 12)
-    inside, tested = split(Table(("x",), np.zeros((52, 1)), targets), 0)
-    assert sorted([*inside, *tested]) == list(range(52))
-    assert (targets[tested] == "b").sum() == 3
-    again = split(Table(("x",), np.zeros((52, 1)), targets), 1)[1]
-    assert not np.array_equal(tested, again)
