@@ -18,7 +18,7 @@ from skinny.extras import DISTRIBUTION, missing_extra
 from skinny.model.errors import CheckError, InputError
 from skinny.model.limits import telling
 
-from . import board, bound, compile, explain, faults, fpga, host, info, learn, picture, run, sim, trace, verilog
+from . import board, bound, compile, explain, faults, fpga, host, info, learn, picture, run, sim, sweep, trace, verilog
 from .bench import command as bench
 from .common import Parser, note
 
@@ -88,6 +88,7 @@ def _parser() -> Parser:
         fpga,
         board,
         host,
+        sweep,
         picture,
         bench,
     )

@@ -84,7 +84,7 @@ ROOMS = {
         "amaranth numpy",
     ),
     "sim/proof": Room(f"{MODEL} {HDL} sim sim/fpga", "amaranth numpy"),
-    FRONT_DOOR: Room(f"{MODEL} {APART} {HDL} {SIM}", "matplotlib numpy sklearn"),
+    FRONT_DOOR: Room(f"{MODEL} {APART} {HDL} {SIM}", "dask matplotlib numpy sklearn"),
     "scripts": Room(f"{MODEL} {APART} {HDL} {SIM} {FRONT_DOOR}", "matplotlib numpy rich sklearn"),
 }
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .program import Program as Program
     from .program import compile as compile
     from .program import load as load
+    from .sweeping import sweep as sweep
     from .trace import Trace as Trace
 
 #: The module that each public name comes from.
@@ -65,6 +66,7 @@ _HOMES = {
     "sigmoid": "skinny.model.formula.function",
     "sin": "skinny.model.formula.function",
     "sqrt": "skinny.model.formula.function",
+    "sweep": "skinny.sweeping",
     "tan": "skinny.model.formula.function",
     "tanh": "skinny.model.formula.function",
     "time_machine": "skinny.model.frontends.machines.recipes",
@@ -96,6 +98,7 @@ __all__ = [
     "sigmoid",
     "sin",
     "sqrt",
+    "sweep",
     "tan",
     "tanh",
     "time_machine",

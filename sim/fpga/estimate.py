@@ -26,6 +26,7 @@ __all__ = [
     "RANGES",
     "TABLE",
     "Estimate",
+    "NoEstimateError",
     "estimate",
     "estimate_report",
     "read_table",
@@ -45,6 +46,10 @@ RANGES = {
 #: With fewer threads the reduction after a product in a prime field is not cut off from the registers, and synthesis
 #: makes of it what no formula tells.
 LEAST_FOR_PRIMES = 4
+
+
+class NoEstimateError(InputError):
+    """There is no formula for a core."""
 
 
 class Estimate(NamedTuple):
@@ -67,14 +72,16 @@ def read_table() -> dict[str, Any]:
 
 
 def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
-    """The estimate for ``shape`` with the coefficients of ``table``. Raises :exc:`InputError` where there is no
+    """The estimate for ``shape`` with the coefficients of ``table``. Raises :exc:`NoEstimateError` where there is no
     formula: for primes that are not Mersenne's, and for primes with few threads."""
     config = shape.config
     if isinstance(config.ring, PrimeField):
         if config.ring.p & (config.ring.p + 1):
-            raise InputError(f"there is no estimate for {config.ring.name}: only for primes of the form 2^k - 1")
+            raise NoEstimateError(f"there is no estimate for {config.ring.name}: only for primes of the form 2^k - 1")
         if config.threads < LEAST_FOR_PRIMES:
-            raise InputError(f"there is no estimate for {config.ring.name} with fewer than {LEAST_FOR_PRIMES} threads")
+            raise NoEstimateError(
+                f"there is no estimate for {config.ring.name} with fewer than {LEAST_FOR_PRIMES} threads"
+            )
     cells, speed = shape.groups
     delays = {name: weigh(table["period"][speed], terms) for name, terms in paths(shape).items()}
     slowest = max(delays, key=lambda name: delays[name])
@@ -95,13 +102,13 @@ def estimate(shape: Shape, table: Mapping[str, Any]) -> Estimate:
 
 
 def estimate_report(image: MachineImage, device: Device, target: str, *, rom: bool) -> dict[str, Any]:
-    """The figures of a synthesis report, as far as they can be estimated. Raises :exc:`InputError` where there is no
-    estimate or the core does not fit."""
+    """The figures of a synthesis report, as far as they can be estimated. Raises :exc:`NoEstimateError` where there
+    is no formula and :exc:`InputError` where the core does not fit."""
     config = image.config
     if len(image.lanes) > 1 or config.guard:
-        raise InputError("there are no estimates of engines and of cores with the guard")
+        raise NoEstimateError("there are no estimates of engines and of cores with the guard")
     if config.relu or config.argmax or config.deep or config.streams or config.repeat:
-        raise InputError(
+        raise NoEstimateError(
             "there are no estimates of cores with relu, argmax, registers in memory, state, a window or loops"
         )
     table = read_table()
