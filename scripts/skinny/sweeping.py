@@ -8,6 +8,7 @@ interrupted goes on where it was.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
@@ -132,6 +133,8 @@ def _values(row: Row) -> tuple[float, ...]:
 
 def _formula(text: str, box: Any, error: Number | None, keep: str) -> Unit:
     """What the units of all programs of a formula have in common."""
+    if "@" in re.sub("#.*", "", text):
+        raise InputError("a sweep runs elsewhere, too, where no files are: its formula goes without @FILE inside")
     names = box_names(parse_definitions(text))
     if box is None and error is not None:
         raise InputError("error is about inputs in a box: box is missing")

@@ -115,6 +115,11 @@ def test_without_figures_quality_and_cycles_decide():
     assert front(rows) == [rows[0], rows[2], rows[3]]
 
 
+def test_a_formula_that_names_a_file_is_refused():
+    with pytest.raises(InputError, match=r"its formula goes without @FILE inside$"):
+        skinny.sweep("y = dot(@W.npy, x)")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
