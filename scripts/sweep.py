@@ -20,12 +20,12 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.files import read_text, write_folder
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.limits import FORMULA_BYTE
+from skinny.model.tables import parse_number
 from skinny.sweeping import FIGURES, WORDS, WORKERS, sweep
 from skinny.values import printable
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, note, print_json, print_table
-from .inputs import parse_number
 
 __all__ = ["register"]
 
