@@ -243,7 +243,7 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Client]:
             n_workers=workers,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any port that is free
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,

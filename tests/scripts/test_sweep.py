@@ -18,7 +18,7 @@ WORDS += ("--devices", "up5k,ecp5-25k", "--synthesis", "none", "-o", "cube")
 @pytest.fixture(scope="module")
 def scheduler():
     """The address of a scheduler on a free port, whose only worker is a thread of this process."""
-    options = {"dashboard_address": None, "silence_logs": 50}
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with LocalCluster(1, processes=False, threads_per_worker=1, protocol="tcp", host="127.0.0.1", **options) as cluster:
         yield cluster.scheduler_address
 

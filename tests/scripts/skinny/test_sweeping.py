@@ -19,7 +19,7 @@ UNITS = 2 + 6
 @pytest.fixture(scope="module")
 def scheduler():
     """The address of a scheduler on a free port."""
-    options = {"dashboard_address": None, "silence_logs": 50}
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with LocalCluster(1, processes=False, threads_per_worker=1, protocol="tcp", host="127.0.0.1", **options) as cluster:
         yield cluster.scheduler_address
 
