@@ -7,11 +7,12 @@ from time import perf_counter
 from typing import Any
 
 from skinny.model.errors import InputError
+from skinny.model.files import expect_folder
 from skinny.model.link.wire import seal
 from skinny.sim.fpga.devices import find_device
 from skinny.sim.fpga.expected import image_for
 
-from .common import add_command, note, print_json, print_table
+from .common import add_command, print_json, print_table
 from .options import (
     add_baud_option,
     add_core_options,
@@ -20,6 +21,7 @@ from .options import (
     image_options,
     load_program,
 )
+from .progress import working
 
 __all__ = ["register"]
 
@@ -69,6 +71,7 @@ def execute(args: argparse.Namespace) -> None:
         if given is not None and not 0 < given < 1e9:
             raise InputError(f"--{name} must be a positive number, not {given:g}")
     board = BOARDS[args.board]
+    expect_folder(args.output)
     options = image_options(args, "self_check", "depth", "inputs", "weights")
     # A board has one core.
     program, ring = load_program(args)
@@ -76,8 +79,8 @@ def execute(args: argparse.Namespace) -> None:
     (image,) = image_for(device, program, ring, options, target=board.target).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
-    note("synthesis, place and route: this takes a minute or more")
-    made = build_board(board, image, clock, args.baud, args.output, args.seed)
+    with working(f"{board.name}: synthesis, place and route"):
+        made = build_board(board, image, clock, args.baud, args.output, args.seed)
     seconds = perf_counter() - before
     cells = {name: getattr(made, name) for name in ("luts", "multipliers", "rams")}
     if args.json:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions
 from skinny.model.errors import InputError
-from skinny.model.files import read_text
+from skinny.model.files import expect_file, read_text
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_definitions
@@ -168,8 +167,7 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("the answer in JSON has the length after each pass: --json goes without --explain")
     if args.output is not None:
         ending(args.output)
-        if not Path(args.output).parent.is_dir():
-            raise InputError(f"{args.output}: the folder does not exist")
+        expect_file(args.output)
     if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
     if args.formula.endswith(MODEL_FILES):

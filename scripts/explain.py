@@ -9,6 +9,7 @@ from typing import Any
 
 from skinny.answers import explanation
 from skinny.model.errors import InputError
+from skinny.model.files import expect_file
 from skinny.model.program.program import Program
 from skinny.model.program.units import Units
 from skinny.model.rings import Boolean, Modular, PrimeField
@@ -59,6 +60,7 @@ def register(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> None:
     if args.shape is not None and args.html is None:
         raise InputError("only a page shows the inputs as a picture: --shape goes with --html")
+    expect_file(args.html)
     program, ring = load_program(args, "exact")
     program.expect_no_stream("an explanation needs")
     a, b = read_pair({"--a": args.a, "--b": args.b}, Units(program, ring))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from .common import (
     print_results,
     print_samples,
     tell,
-    watching,
 )
 from .inputs import read_inputs, read_streams
 from .options import (
@@ -41,6 +41,7 @@ from .options import (
     with_weights,
 )
 from .outputs import add_output_option, expect_table, write_results, write_samples
+from .progress import counted
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -182,8 +183,7 @@ def _run_streams(
     streams, count, words = samples.elements.shape
     expect_room(config, streams)
     pieces = tuned(program, read_retunes(args.retune), count)
-    with watching("golden run") as watch:
-        precision = watched_stream(pieces, config.ring, samples, args.pad, watch)[1]
+    precision = watched_stream(pieces, config.ring, samples, args.pad, partial(counted, "golden run"))[1]
     zeros = padding(program) if args.pad else 0
     # A batch is full: streams that nobody asked for get zeros.
     given = np.zeros((config.threads * config.inferences, zeros + count, words), dtype=samples.elements.dtype)

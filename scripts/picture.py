@@ -17,6 +17,7 @@ from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
 from .options import add_program_options, load_program
+from .progress import counted
 
 __all__ = ["register"]
 
@@ -81,7 +82,7 @@ def draw_lengths(args: argparse.Namespace) -> None:
     figure, axes = _new_figure(2, 8)
     for axis, name, formula in zip(axes, ("product", "parity"), (product, parity), strict=True):
         lines: dict[str, list[int]] = {}
-        for size in SIZES:
+        for size in counted(f"{name}: compiling sizes", SIZES):
             outputs = parse_formula(formula(size))
             known = facts(*outputs.values())
             lines.setdefault("bound 4^depth", []).append(known.bound)

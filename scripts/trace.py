@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.answers import watched_run
 from skinny.model.errors import InputError
+from skinny.model.files import expect_file
 from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.program.units import Units
@@ -77,6 +78,7 @@ class _Chosen(NamedTuple):
 
 def execute(args: argparse.Namespace) -> None:
     expect_table(args.output)
+    expect_file(args.vcd)
     program, ring = load_program(args)
     units = Units(program, ring)
     find = _sample if expect_stream_options(args, program, "start") else _row

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from skinny.answers import losses, random_inputs
+from skinny.model.files import expect_folder
 from skinny.model.machine.cycles import latency
 from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
@@ -66,6 +67,7 @@ def register(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> None:
     from skinny.hdl.export.export import export
 
+    expect_folder(args.output)
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
     image = build_image(program, ring, image_options(args, "lanes", "self_check", "depth"))

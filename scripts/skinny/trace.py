@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.files import write_file
+from skinny.model.files import expect_file, write_file
 from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.program.units import Units
@@ -143,6 +143,7 @@ def save_picture(figure: Any, file: IO[bytes]) -> None:
 
 
 def expect_png(path: str) -> None:
-    """Refuse a name that is not that of a picture."""
+    """Refuse a name that is not that of a picture, or cannot be written."""
     if Path(path).suffix != ".png":
         raise InputError(f"{path}: the name of a picture must end in .png")
+    expect_file(path)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from amaranth.vendor import LatticeICE40Platform
 from skinny.hdl.link.board import Board, BoardTop, Clock, line_divisor
 from skinny.model.errors import CheckError, InputError
-from skinny.model.files import write_file
+from skinny.model.files import write_folder
 from skinny.model.machine.assemble import Image
 from skinny.sim.cache import cached
 
@@ -52,8 +51,6 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
     # All ECP5 devices have the same kinds of cells and the same timing, so that any of them stands for the board's.
     device = DEVICES["up5k" if isinstance(platform, LatticeICE40Platform) else "ecp5-25k"]
     versions = [tool_version(tool) for tool in device.tools]
-    if Path(folder).exists() and not Path(folder).is_dir():
-        raise InputError(f"{folder}: is no folder")
     top = BoardTop(board, image, clock, divisor)
     plan = platform.prepare(
         top,
@@ -80,12 +77,7 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
         raise CheckError(f"the timing is not met: {made.reached:.1f} MHz of {made.clock:g}; take --freq or --seed")
     contents = {name: (work / name).read_bytes() for name in made.files[:-1]}
     contents[made.files[-1]] = (json.dumps(_manifest(made, top), indent=2) + "\n").encode()
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
-    for name, content in contents.items():
-        write_file(Path(folder) / name, methodcaller("write", content))
+    write_folder(folder, contents)
     return made
 
 

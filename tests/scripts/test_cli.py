@@ -129,7 +129,7 @@ MALFORMED = [
     ({}, [*RUN, "a=1,b=2", "--start", "-1,x,0"], "--start, R1: 'x' is not a finite number"),
     # trace and bound
     ({}, ["trace", *RUN[1:], "a=1,b=2", "--row", "2"], "--row must be 1 to 1, not 2"),
-    ({}, ["trace", *RUN[1:], "a=1,b=2", "--vcd", "missing/t.vcd"], "missing/t.vcd: cannot be written"),
+    ({}, ["trace", *RUN[1:], "a=1,b=2", "--vcd", "missing/t.vcd"], "missing/t.vcd: the folder does not exist"),
     ({}, ["bound", "p.skn", "--ring", "exact", "--box", "-1:1"], "expected fixed:BITS.FRAC, not 'exact'"),
     ({}, ["bound", "p.skn", "--ring", "fixed:16.8"], "--box: the input 'a' has no box"),
     ({}, ["bound", "p.skn", "--ring", "fixed:16.8", "--box", "-1"], "--box: expected LO:HI or NAME=LO:HI, found '-1'"),

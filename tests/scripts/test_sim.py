@@ -15,7 +15,7 @@ from skinny.sim import build
 
 KEYS = {
     *("match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "simulator", "seconds"),
-    "precision",
+    *("precision", "vcd"),
 }
 
 
