@@ -27,6 +27,8 @@ __all__ = ["register"]
 
 #: The smallest device of the boards of each family.
 PLACED = ("up5k", "ecp5-25k")
+#: What the counted cells are called.
+NAMES = {"logic_cells": "logic cells", "luts": "LUTs", "multipliers": "multiplier blocks", "rams": "block RAMs"}
 
 DETAILS = """\
 Writes the bitstream (skinny.bin or skinny.bit), the logs of synthesis (skinny.rpt) and of place and route (skinny.tim,
@@ -36,8 +38,8 @@ serial port (see 'skinny host'): new formula, same bitstream. The board's button
 boards: icebreaker (iCE40 UP5K), ulx3s (ECP5 85F), ulx3s-12f, ulx3s-25f, ulx3s-45f. When the clock asked for is not
 reached nothing is written and the exit code is 1.
 
-JSON keys: board, folder, files, clock_mhz, reached_mhz, baud, luts, multipliers, rams (each used and available), words
-(of the program), seal, seconds.
+JSON keys: board, folder, files, clock_mhz, reached_mhz, baud, logic_cells (of ECP5 luts), multipliers, rams (each
+used and available), words (of the program), seal, seconds.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -82,13 +84,12 @@ def execute(args: argparse.Namespace) -> None:
     with working(f"{board.name}: synthesis, place and route"):
         made = build_board(board, image, clock, args.baud, args.output, args.seed)
     seconds = perf_counter() - before
-    cells = {name: getattr(made, name) for name in ("luts", "multipliers", "rams")}
     if args.json:
-        counts = {name: {"used": used, "available": there} for name, (used, there) in cells.items()}
+        counts = {name: {"used": used, "available": there} for name, (used, there) in made.cells.items()}
         answer = {"board": board.name, "folder": args.output, "files": made.files, "clock_mhz": made.clock}
         answer |= {"reached_mhz": made.reached, "baud": args.baud, **counts, "words": len(image)}
         print_json(answer | {"seal": seal(image), "seconds": seconds})
         return
-    print_table(("cells", "used", "available"), [(name, *counts) for name, counts in cells.items()])
+    print_table(("cells", "used", "available"), [(NAMES[name], *counts) for name, counts in made.cells.items()])
     print(f"\n{args.output}: {', '.join(made.files)}")
     print(f"clock {made.clock:g} MHz ({made.reached:.1f} MHz reached), line {args.baud:,} baud, {seconds:.0f} s")
