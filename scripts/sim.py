@@ -74,7 +74,7 @@ each further one. A thread is a stream: one stream alone has 1/T of the core, an
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
 first retirement to the last), results (a list of values for each name), simulator, seconds, precision (as for skinny
 run); divergence if not match; vcd (the file of the
-waveform);
+waveform); with --random also inputs;
 largest_difference (from the sequential run, with --lanes in fixed point). For streams also streams, samples (of each),
 cycles_per_sample in place of cycles_per_inference, room (streams that the core has threads for), first (the number of
 the first sample with results, from 1), and results has a list for each stream.
@@ -165,10 +165,11 @@ def _report(
     if args.output is not None:
         write_results(args.output, given | named_results(units, found))
     if args.json:
-        print_json(answer | {"results": named_results(units, found)})
+        print_json(answer | {"results": named_results(units, found)} | ({"inputs": given} if given else {}))
         return
     if args.output is None:
-        print_results(named_results(units, found[:SHOWN]), len(found))
+        shown = {name: column[:SHOWN] for name, column in given.items()}
+        print_results(shown | named_results(units, found[:SHOWN]), len(found))
         print()
     print(
         f"all cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
