@@ -132,13 +132,14 @@ class _Console(Console):
         raise
 
 
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on stdout: numbers to the right, text to the left. A pipe gets whole lines, however long."""
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], widest: int | None = None) -> None:
+    """A table on stdout: numbers to the right, text to the left. A pipe gets whole lines, however long; texts beyond
+    ``widest`` characters go on in the next line."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     listed = [list(row) for row in rows]
     for column, head in enumerate(heads):
         numeric = all(isinstance(row[column], int | float) for row in listed)
-        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold", max_width=widest)
     for row in listed:
         # Text, because brackets in a plain string would be read as markup.
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))

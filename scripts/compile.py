@@ -21,6 +21,7 @@ from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
 from skinny.model.tables import parse_number
+from skinny.values import several
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
@@ -213,7 +214,7 @@ def execute(args: argparse.Namespace) -> None:
     elif args.output is None:
         sys.stdout.write(dumps(program))
     else:
-        length = f"{len(program):,} instructions, {program.words:,} words"
+        length = f"{several(len(program), 'instruction')}, {several(program.words, 'word')}"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
         if program.ring:
             note(f"{args.output}: {_proven(compiled)}")
@@ -312,7 +313,8 @@ def _explain(compiled: Compilation) -> None:
     print_table(("after", "length", "words"), compiled.steps)
     print()
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
-    print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
+    sizes = {"instruction": len(program), "word": program.words, "level": program.depth}
+    print(f"result              {', '.join(several(count, noun) for noun, count in sizes.items())}")
     print(f"checked             {compiled.checked}")
     if not program.ring:
         return

@@ -14,7 +14,7 @@ from skinny.model.program.program import Program
 from skinny.model.program.units import Units
 from skinny.model.rings import Boolean, Modular, PrimeField
 from skinny.model.run.explain import METHODS
-from skinny.values import printable
+from skinny.values import printable, several
 
 from .common import add_command, note, print_json, print_table
 from .explain_page import places, short, write_page
@@ -74,7 +74,7 @@ def execute(args: argparse.Namespace) -> None:
         return
     _print_answer(answer, isinstance(ring, Modular | PrimeField | Boolean))
     if args.html:
-        note(f"{args.html}: {len(program):,} steps")
+        note(f"{args.html}: {several(len(program), 'step')}")
 
 
 def _parse_shape(text: str | None, program: Program) -> tuple[int, int, list[int]] | None:

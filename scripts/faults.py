@@ -15,6 +15,7 @@ from skinny.model.parallel.image import build_image
 from skinny.model.program.program import Program
 from skinny.model.rings import Ring
 from skinny.trace import expect_png
+from skinny.values import several
 
 from .common import add_command, note, print_json, print_table
 from .options import add_core_options, add_self_check_option, image_options, load_program
@@ -190,7 +191,7 @@ def _figures(done: Campaign, recover: bool, chosen: Any) -> dict[str, Any]:
 
 def _print(answer: dict[str, Any]) -> None:
     for core in answer["cores"]:
-        print(f"{core['name']}: {core['words']} program words, {core['cycles']:,} cycles a batch", end="")
+        print(f"{core['name']}: {several(core['words'], 'program word')}, {core['cycles']:,} cycles a batch", end="")
         cells = core.get("cells")
         print(": " + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in cells.items()) if cells else "")
         rows = [

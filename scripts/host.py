@@ -18,6 +18,7 @@ from skinny.model.program.storage import load
 from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision
 from skinny.streams import first_sample, tuned, watched_stream
+from skinny.values import several
 
 from .common import (
     add_command,
@@ -225,7 +226,7 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
                 print()
             print(f"{count:,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
-        print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
+        print(f"{args.program}: {several(answer['words'], 'word')}, {_done(answer)}")
     else:
         core = ", ".join(f"{name} {int(v) if isinstance(v, bool) else v}" for name, v in answer["core"].items())
         print(f"{answer['board']}, {answer['clock_mhz']:g} MHz, {answer['ring']}: {core}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from skinny.model.errors import InputError
 from skinny.model.files import expect_file, is_stream, write_file
-from skinny.values import listed
+from skinny.values import listed, several
 
 from .common import note
 from .progress import working
@@ -35,7 +35,7 @@ def write_results(path: str, results: Mapping[str, Sequence[Any]]) -> None:
     """A row for each inference, with the columns ``results``."""
     write_table(path, list(results), zip(*results.values(), strict=True))
     count = len(next(iter(results.values()), ()))
-    note(f"{path}: {count:,} row{'s' * (count != 1)} of {listed(list(results))}")
+    note(f"{path}: {several(count, 'row')} of {listed(list(results))}")
 
 
 def write_samples(path: str, results: Mapping[str, Sequence[Sequence[Any]]], first: int) -> None:
@@ -46,7 +46,7 @@ def write_samples(path: str, results: Mapping[str, Sequence[Sequence[Any]]], fir
         (stream, sample, *row) for stream, samples in enumerate(streams, 1) for sample, row in enumerate(samples, first)
     ]
     write_table(path, ["stream", "sample", *results], rows)
-    note(f"{path}: {len(rows):,} sample{'s' * (len(rows) != 1)} of {listed(list(results))}")
+    note(f"{path}: {several(len(rows), 'sample')} of {listed(list(results))}")
 
 
 def write_table(path: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -20,7 +20,7 @@ from skinny.model.run.stream import begin_streams, runs_of
 from skinny.model.run.vcd import write_vcd
 from skinny.streams import Piece, first_sample, watched_stream
 from skinny.trace import trace_lines
-from skinny.values import printable
+from skinny.values import printable, several
 
 from .common import add_command, note, print_json, readable, tell
 from .inputs import read_inputs, read_start, read_streams
@@ -100,7 +100,7 @@ def execute(args: argparse.Namespace) -> None:
         heads = ["step", "instruction", *(f"R{number}" for number in range(program.width))]
         lines = enumerate(zip(("start", *texts), rows, strict=True))
         write_table(args.output, heads, ((step, text, *row) for step, (text, row) in lines))
-        note(f"{args.output}: {len(program):,} steps of {program.width} registers")
+        note(f"{args.output}: {several(len(program), 'step')} of {program.width} registers")
     if args.json:
         print_json(
             {
@@ -115,8 +115,8 @@ def execute(args: argparse.Namespace) -> None:
             }
         )
     elif args.vcd:
-        samples = "" if found.drawn is None else f" in each of {len(shown):,} samples"
-        note(f"{args.vcd}: {len(program):,} steps of {program.width} registers{samples}")
+        samples = "" if found.drawn is None else f" in each of {several(len(shown), 'sample')}"
+        note(f"{args.vcd}: {several(len(program), 'step')} of {program.width} registers{samples}")
     tell(found.precision, args.strict)
 
 

@@ -12,6 +12,7 @@ from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.run.precision import lost_weights
 from skinny.streams import random_samples, samples_for
+from skinny.values import several
 
 from .common import add_command, print_json, tell
 from .options import (
@@ -86,4 +87,5 @@ def execute(args: argparse.Namespace) -> None:
         print_json(answer | {"words": words, "cycles": cycles, "precision": precision.counts})
     else:
         print(f"{args.output}: {', '.join(files)}")
-        print(f"{words:,} program words, {image.config.threads} threads: {cycles:,} cycles for a batch")
+        sizes = f"{several(words, 'program word')}, {several(image.config.threads, 'thread')}"
+        print(f"{sizes}: {cycles:,} cycles for a batch")

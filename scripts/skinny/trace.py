@@ -20,7 +20,7 @@ from skinny.model.run.golden import trace, trace_chunks
 from skinny.model.run.vcd import write_vcd
 
 from .extras import needs_extra
-from .values import as_path, readable
+from .values import as_path, readable, several
 
 __all__ = ["COLOURS", "Trace", "draw_registers", "expect_png", "save_picture", "trace_lines"]
 
@@ -49,7 +49,7 @@ class Trace:
         return len(self.instructions)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self):,} instructions in {self.ring}>"
+        return f"<Trace of {several(len(self), 'instruction')} in {self.ring}>"
 
     def __str__(self) -> str:
         with np.errstate(all="ignore"):
