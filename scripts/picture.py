@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.files import write_file
 from skinny.model.formula.formula import facts
@@ -18,7 +20,7 @@ from .common import add_command, note, print_json
 from .inputs import read_inputs
 from .options import add_program_options, load_program
 
-__all__ = ["register"]
+__all__ = ["lengths_figure", "register"]
 
 DETAILS = """\
 'trace' draws the registers of one inference step by step; 'lengths' compiles products and parities of 2 to 64 inputs
@@ -71,33 +73,43 @@ def draw_trace(args: argparse.Namespace) -> None:
     expect_png(args.output)
     program, ring = load_program(args)
     program.expect_no_stream("a picture needs")
-    values = trace(program, ring, read_inputs(args.inputs, Units(program, ring)).elements[:1])[:, 0]
-    figure = draw_registers(program, ring, values)
+    inputs = read_inputs(args.inputs, Units(program, ring)).elements[:1]
+    with np.errstate(all="ignore"):  # floats may overflow; what is too large to be drawn is refused
+        registers = trace(program, ring, inputs)[:, 0]
+    figure = draw_registers(program, ring, registers)
     _save(figure, args)
 
 
 def draw_lengths(args: argparse.Namespace) -> None:
     expect_png(args.output)
+    _save(lengths_figure(SIZES), args)
+
+
+def lengths_figure(sizes: Sequence[int]) -> Any:
+    """Words of products and parities of so many inputs. The bound lies wide and pale below the textbook recursion,
+    which it equals for products."""
     figure, axes = _new_figure(2, 8)
     for axis, name, formula in zip(axes, ("product", "parity"), (product, parity), strict=True):
         lines: dict[str, list[int]] = {}
-        for size in SIZES:
+        for size in sizes:
             outputs = parse_formula(formula(size))
             known = facts(*outputs.values())
             lines.setdefault("bound 4^depth", []).append(known.bound)
             lines.setdefault("textbook recursion", []).append(known.textbook)
             for contract in ("in-place", "clean"):
                 compiled = compile_formula(outputs, contract=contract)
-                lines.setdefault(f"{contract}, words", []).append(compiled.program.words)
-        for (label, values), colour, marker in zip(lines.items(), COLOURS, "xso^", strict=False):
-            axis.loglog(SIZES, values, marker=marker, color=colour, label=label, base=2)
-        axis.set_xticks(SIZES, [str(size) for size in SIZES])
+                lines.setdefault(f"Skinny, {contract}", []).append(compiled.program.words)
+        for (label, values), colour, marker in zip(lines.items(), COLOURS, "oso^", strict=False):
+            wide = {"linewidth": 7, "alpha": 0.35, "markersize": 12} if label.startswith("bound") else {}
+            axis.loglog(sizes, values, marker=marker, color=colour, label=label, base=2, **wide)
+        axis.set_xticks(sizes, [str(size) for size in sizes])
+        axis.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
         axis.set_title(f"{name} of n inputs")
-        axis.set_ylabel("instructions")
+        axis.set_ylabel("program words")
         axis.grid(alpha=0.3)
         axis.legend(frameon=False)
     axes[-1].set_xlabel("n")
-    _save(figure, args)
+    return figure
 
 
 def draw_parallel(args: argparse.Namespace) -> None:
