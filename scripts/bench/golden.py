@@ -20,8 +20,8 @@ INPUTS = WEIGHTS = 8
 def bench_golden(
     instructions: int = 10_000, batch: int = 10_000, repeats: int = 3, seed: int = 1
 ) -> dict[str, int | float]:
-    """Seconds of CPU of both in ``Modular(32)`` on a random program, the best of ``repeats`` taken in turn, and ``ratio``
-    (golden / bare). The golden time has everything in it: packing, scalars, unpacking."""
+    """Seconds of CPU of both in ``Modular(32)`` on a random program, the best of ``repeats`` taken in turn, and
+    ``ratio`` (golden / bare). The golden time has everything in it: packing, scalars, unpacking."""
     rng = np.random.default_rng(seed)
     ring = Modular(32)
     program = _random_program(rng, instructions)
