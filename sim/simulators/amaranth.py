@@ -23,8 +23,8 @@ def run_steps(
     vcd: str | None = None,
     pins: list[dict[str, int]] | None = None,
 ) -> list[Record]:
-    """Do ``steps`` one after the other on ``core``; returns the record of each run. ``pins`` gets what is on each pin in
-    each cycle. Raises :exc:`CheckError` on the first difference from the cycle model."""
+    """Do ``steps`` one after the other on ``core``; returns the record of each run. ``pins`` gets what is on each pin
+    in each cycle. Raises :exc:`CheckError` on the first difference from the cycle model."""
     design = Pins(core)
     ports = {"rst": Signal(), **{name: getattr(design, name) for name in design.signature.members}}
     records: list[Record] = []
