@@ -1,7 +1,15 @@
-"""For all tests: what a command tells while it works depends on how fast the machine is, so here it tells nothing."""
+"""For all tests: nothing depends on how fast the machine is.
+
+What a command tells while it works comes by the clock, so here it tells nothing; hypothesis neither gives up on examples
+that are slow nor on their making.
+"""
 
 import pytest
+from hypothesis import HealthCheck, settings
 from skinny.scripts import progress
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)
