@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import warnings
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,11 +15,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from skinny.model.errors import InputError
-from skinny.model.learn.fitting import Job, Setting, fit, settings_for
+from skinny.model.learn.fitting import MANY, Job, Setting, fit, settings_for
 from skinny.scripts.common import add_command, note, print_json, print_table
 
 from .learn_rivals import rivals
-from .learn_sets import SETS, DataSet
+from .learn_sets import SETS, DataSet, Load
 
 __all__ = ["measure", "register", "summary"]
 
@@ -115,15 +116,9 @@ def _read(path: str) -> dict[tuple[str, int, float], Found]:
 def measure(name: str, data: DataSet, split: int, effort: float) -> Found:
     """All of one set and one split."""
     from skinny.estimators import SkinnyClassifier, SkinnyRegressor
-    from sklearn.model_selection import train_test_split
 
     began = perf_counter()
-    rows, targets = data.load()
-    numbers = np.arange(len(rows))
-    inside, tested = train_test_split(
-        numbers, test_size=0.25, random_state=split, stratify=None if data.numbers else targets
-    )
-    seen, truth = (rows[inside], targets[inside]), (rows[tested], targets[tested])
+    seen, truth = _split(data.load, data.numbers, split)
     kind = SkinnyRegressor if data.numbers else SkinnyClassifier
     first, *others = data.budgets
     with warnings.catch_warnings():
@@ -143,17 +138,35 @@ def measure(name: str, data: DataSet, split: int, effort: float) -> Found:
             )
         simulated = 0
         if split == 0:
-            simulated = _simulate(ours, rows[tested])
+            simulated = sum(_simulate(ours.with_point(place), truth[0]) for place in range(len(points)))
     return {
         "set": name,
         "split": split,
         "effort": effort,
         "points": points,
         "network": _network(data, seen, truth, split, effort),
-        "rivals": {key: list(found) for key, found in rivals(*seen, *truth, split, data.numbers).items()},
+        "rivals": _rivals(data.load, data.numbers, split),
         "simulated": simulated,
         "seconds": perf_counter() - began,
     }
+
+
+def _split(load: Load, numbers: bool, split: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Rows and targets to learn from, and those to test with."""
+    from sklearn.model_selection import train_test_split
+
+    rows, targets = load()
+    inside, tested = train_test_split(
+        np.arange(len(rows)), test_size=0.25, random_state=split, stratify=None if numbers else targets
+    )
+    return (rows[inside], targets[inside]), (rows[tested], targets[tested])
+
+
+@lru_cache(1)
+def _rivals(load: Load, numbers: bool, split: int) -> dict[str, list[Any]]:
+    """What the models of scikit-learn reach; the two sets of digits, one after the other, have the same."""
+    seen, truth = _split(load, numbers, split)
+    return {key: list(found) for key, found in rivals(*seen, *truth, split, numbers).items()}
 
 
 def _simulate(estimator: Any, rows: Any) -> int:
@@ -174,8 +187,10 @@ def _network(data: DataSet, seen: Any, truth: Any, split: int, effort: float) ->
     else:
         classes, wanted = np.unique(targets, return_inverse=True)
         task, count = ("sign", 1) if len(classes) == 2 else ("classes", len(classes))
-    kinds = {(each.taught, each.noise) for each in settings_for(task, count, 16, len(rows))}
-    settings = tuple(Setting("relu", units, *kind) for kind in sorted(kinds) for units in data.rival_units)
+    ours = settings_for(task, count, 16, len(rows))
+    kinds = sorted({(each.taught, each.noise) for each in ours if each.units})
+    kinds = [kinds[0], kinds[-1]] if task == "classes" and len(rows) >= MANY else kinds
+    settings = tuple(Setting("relu", units, *kind) for kind in kinds for units in data.rival_units)
     job = Job(rows, wanted, task, (1 << 40, *data.budgets), settings, 8, effort, data.image, split)
     out = {}
     for point in fit(job).curve:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.learn.fitting import Job, Point, fit, least_cycles, settings_for
-from skinny.model.learn.patterns import Grown, program_of, search
 from skinny.model.learn.quantise import Quantised, quantise
+from skinny.model.learn.search import Searched, program_of, search
 from skinny.model.learn.sparse import Sparse
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.rings import FixedPoint
@@ -45,7 +45,7 @@ PLAIN = re.compile("[A-Za-z_][A-Za-z_0-9]*")
 
 Array = NDArray[Any]
 #: What computes in floats.
-Learned = Sparse | Grown
+Learned = Sparse | Searched
 #: Is told what is done, and how much of all.
 Watch = Callable[[str, float], None]
 
@@ -157,8 +157,8 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         if task == "classes" or (task == "numbers" and targets.shape[1] > 1):
             raise InputError("patterns are searched for one output: two classes, or one number a row")
         chosen = rows[:, self._inside]
-        options = {} if watch is None else {"watch": watch}
-        found = search(chosen, targets.reshape(len(rows)), task, budgets, seed, float(self.effort), **options)
+        told = watch or (lambda what, done: None)
+        found = search(chosen, targets.reshape(len(rows)), task, budgets, seed, float(self.effort), told)
         ends = zip(chosen.min(axis=0).tolist(), chosen.max(axis=0).tolist(), strict=True)
         box = [(Fraction(low), Fraction(high)) for low, high in ends]
         for entry in found:
