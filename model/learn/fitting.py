@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from skinny.model.errors import InputError
@@ -22,7 +22,9 @@ from .sparse import Sparse, sparse
 from .teacher import Teacher, fit_teacher
 from .training import Batches, losses_of, outputs_of, train, with_one
 
-__all__ = ["Fitted", "Job", "Point", "Setting", "fit", "least_cycles", "settings_for"]
+__all__ = ["MANY", "Fitted", "Job", "Point", "Setting", "best_of", "fit", "least_cycles", "settings_for"]
+
+Key = TypeVar("Key")
 
 #: Rows from which on a part is kept back once, in place of cross-validation.
 MANY = 600
@@ -40,8 +42,8 @@ TRAINED, REFITTED = 1000, 500
 RATES, RATE = (1e-2, 1e-3), 3e-3
 #: With few rows: the part of the steps, and how much larger rates are. Few rows are told apart by large weights.
 FEW_STEPS, FEW_RATES = 0.4, 8.0
-#: By how many standard errors a simpler program may be behind the best.
-TOLERATED = 1.0
+#: By how many standard errors a simpler program may be behind the best: accuracies on few rows say little.
+TOLERATED = {"classes": 1.0, "sign": 1.0, "numbers": 0.0}
 #: How much a point of cross-entropy counts beside the accuracy that is chosen by.
 LOSS_COUNTS = 0.2
 
@@ -385,10 +387,14 @@ def _choose_by_folds(job: Job, watch: Callable[[str, float], None]) -> list[Poin
         _train_path(job, settings[0], together, rng, restarts, reached, ticks)
     out = []
     for budget in sorted(set(job.budgets), reverse=True):
-        setting = _chosen([{each: rates[budget, each][0] for each in settings} for settings in families])
-        models, batches = finals[budget, setting], sources[-1].batches(setting)
+        # Programs of smaller budgets fit too; of equal ones the smallest is taken.
+        smaller = [each for each in sorted(set(job.budgets)) if each <= budget]
+        on_rows = [{(b, each): rates[b, each][0] for b in smaller for each in settings} for settings in families]
+        chosen = best_of(on_rows, TOLERATED[job.task])
+        setting = chosen[1]
+        models, batches = finals[chosen], sources[-1].batches(setting)
         losses = losses_of(job.task, outputs_of(models, batches.rows), batches.targets[None]).mean(axis=1)
-        told = float(rates[budget, setting][1].mean())
+        told = float(rates[chosen][1].mean())
         out.append(_point(job, scaling, budget, told, setting, models, int(losses.argmin())))
     return out
 
@@ -401,15 +407,16 @@ def _families(settings: Sequence[Setting]) -> list[list[Setting]]:
     return list(out.values())
 
 
-def _chosen(families: Sequence[dict[Setting, Array]]) -> Setting:
-    """The best setting of the first family, from the simplest on, that is behind the best of all by no more than one
-    standard error of their difference on the rows."""
+def best_of(families: Sequence[dict[Key, Array]], tolerated: float) -> Key:
+    """The best of the first family, from the simplest on, that is behind the best of all by no more than ``tolerated``
+    standard errors of their difference on the rows; ``families`` have what each of their programs reaches on each
+    row."""
     leaders = [max(rates.items(), key=lambda item: float(item[1].mean())) for rates in families]
     best = max((rates for _, rates in leaders), key=lambda rates: float(rates.mean()))
-    for setting, rates in leaders:
+    for key, rates in leaders:
         behind = best - rates
-        if behind.mean() <= TOLERATED * behind.std() / np.sqrt(len(behind)):
-            return setting
+        if behind.mean() <= tolerated * behind.std() / np.sqrt(len(behind)):
+            return key
     raise AssertionError("the best is not behind itself")
 
 
