@@ -37,11 +37,11 @@ SHARPNESS = 3.5
 #: How far targets of many rows are those of the teacher.
 TAUGHT = 0.9
 #: Steps of training, and after the last pruning.
-TRAINED, REFITTED = 1000, 500
+TRAINED, REFITTED = 2000, 1000
 #: Rates of training, from the first to the last, and in pruning.
 RATES, RATE = (1e-2, 1e-3), 3e-3
 #: With few rows: the part of the steps, and how much larger rates are. Few rows are told apart by large weights.
-FEW_STEPS, FEW_RATES = 0.4, 8.0
+FEW_STEPS, FEW_RATES = 0.2, 8.0
 #: By how many standard errors a simpler program may be behind the best: accuracies on few rows say little.
 TOLERATED = {"classes": 1.0, "sign": 1.0, "numbers": 0.0}
 #: How much a point of cross-entropy counts beside the accuracy that is chosen by.
@@ -436,7 +436,7 @@ class _Ticks:
         self.watch, self.what, self.begun, self.share = watch, settings[0].kind, begun, share
         self.watch(self.what, begun)
         self.count = 0
-        self.expected = job.speed * (TRAINED + 30 * 100 + REFITTED * len(job.budgets)) / 60
+        self.expected = job.speed * (TRAINED + 30 * 200 + REFITTED * len(job.budgets)) / 60
 
     def __call__(self) -> None:
         self.count += 1

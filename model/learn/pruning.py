@@ -25,7 +25,7 @@ SCORED, UNITS_SCORED = 2048, 1024
 #: The part of all weights that comes back in a step, before the next are dropped.
 REVIVED = 0.1
 #: Steps of training in each step of the way: after pruning, after what came back, and after pruning again.
-TRAINED = (50, 25, 25)
+TRAINED = (100, 50, 50)
 
 
 def applies(family: str) -> int:

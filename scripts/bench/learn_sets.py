@@ -87,6 +87,6 @@ SETS = {
     "wine": DataSet(_bundled("wine"), (120, 60, 30), {60: 0.975}, (2, 4)),
     "iris": DataSet(_bundled("iris"), (50, 25, 15), {25: 0.96}, (2, 4)),
     "diabetes": DataSet(_bundled("diabetes"), (40, 20, 10), {}, (2, 4), numbers=True),
-    "BasicMotions": DataSet(_series("BasicMotions", 12), (120, 60, 30), {}, (2, 4)),
+    "BasicMotions": DataSet(_series("BasicMotions", 8), (120, 60, 30), {}, (2, 4)),
     "GunPoint": DataSet(_series("GunPoint", 24), (120, 60, 30), {}, (2, 4)),
 }

@@ -5,7 +5,7 @@ import pytest
 from skinny.model.errors import InputError
 from skinny.model.learn.fitting import MANY, Job, Setting, best_of, fit, least_cycles, settings_for
 
-QUICK = {"restarts": 2, "pace": 0.4}
+QUICK = {"restarts": 2, "pace": 0.2}
 
 
 def ring_data(count, seed=0):

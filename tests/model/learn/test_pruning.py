@@ -74,7 +74,7 @@ def test_budgets_are_reached_and_inputs_that_matter_kept(family):
     models = initial(Shape(family, 0 if family == "linear" else 2, 6, 1), 2, rng)
     seen = {}
     few = 7 if family == "linear" else 14
-    prune_path(models, "sign", batches, rng, [1000, 20, few], lambda b, m: seen.setdefault(b, m), pace=0.6, rate=3e-3)
+    prune_path(models, "sign", batches, rng, [1000, 20, few], lambda b, m: seen.setdefault(b, m), pace=0.3, rate=3e-3)
     assert list(seen) == [1000, 20, few]
     assert (cycles(seen[20], "sign") <= 20).all()
     assert (cycles(seen[few], "sign") <= few).all()
