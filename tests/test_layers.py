@@ -17,6 +17,7 @@ FRONT_DOOR = "scripts/skinny"
 PARTS = {
     "model/compiler/passes": "model/compiler",
     "model/compiler/graph": "model/compiler",
+    "model/frontends/circuits": "model/frontends",
     "model/frontends/machines": "model/frontends",
     "model/frontends/onnx": "model/frontends",
     "model/frontends/sklearn": "model/frontends",
