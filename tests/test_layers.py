@@ -106,7 +106,6 @@ UNTESTED = {
     "scripts/options.py",
     "scripts/skinny/answers.py",
     "scripts/skinny/compiling.py",
-    "scripts/skinny/trace.py",
     "scripts/skinny/values.py",
 }
 
