@@ -1,7 +1,7 @@
 """For all tests: nothing depends on how fast the machine is.
 
-What a command tells while it works comes by the clock, so here it tells nothing; hypothesis neither gives up on examples
-that are slow nor on their making.
+What a command tells while it works comes by the clock, so here it tells nothing; hypothesis gives up neither on slow
+examples nor on making them.
 """
 
 import pytest

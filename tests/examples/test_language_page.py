@@ -1,4 +1,4 @@
-"""docs/language.md: its commands are run and print what stands below them, and it leaves no word of the language out."""
+"""docs/language.md: its commands are run and print what stands below them, and no word of the language is left out."""
 
 import re
 from pathlib import Path
