@@ -12,8 +12,8 @@ from amaranth.vendor import LatticeICE40Platform
 from skinny.hdl.link.board import Board, BoardTop, Clock, line_divisor
 from skinny.model.errors import CheckError, InputError
 from skinny.model.files import write_folder
-from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig
 from skinny.sim.cache import cached
 
 from .devices import DEVICES, Device
@@ -52,7 +52,7 @@ def build_board(board: Board, image: Image, clock: Clock, baud: int, folder: str
     # All ECP5 devices have the same kinds of cells and the same timing, so that any of them stands for the board's.
     device = DEVICES["up5k" if isinstance(platform, LatticeICE40Platform) else "ecp5-25k"]
     versions = [tool_version(tool) for tool in device.tools]
-    _expect_fit(board, BoardInfo(image.config, board.name, round(clock.frequency)), device)
+    _expect_fit(board, image.config, clock, device)
     top = BoardTop(board, image, clock, divisor)
     plan = platform.prepare(
         top,
@@ -121,21 +121,23 @@ def _check_cells(made: Bitstream, device: Device, top: BoardTop) -> None:
     multiplier blocks of the core."""
     (blocks, all_blocks), (rams, all_rams) = made.cells["multipliers"], made.cells["rams"]
     least = multipliers(top.device.config.ring, device)[0]
-    expected = Expected(range(least, all_blocks + 1), range(_link_rams(top.device, device), all_rams + 1))
+    expected = Expected(
+        range(least, all_blocks + 1), range(_link_rams(top.board, top.device.config, top.clock, device), all_rams + 1)
+    )
     check_blocks(f"the {top.board.name}", expected, dsp=blocks, block_ram=rams)
 
 
-def _link_rams(info: BoardInfo, device: Device) -> int:
+def _link_rams(board: Board, config: CoreConfig, clock: Clock, device: Device) -> int:
     """The least number of block RAMs of the serial link's own memories."""
-    memories = (info.buffer * 8, info.results * (info.config.bits + 2))
-    return sum(-(-bits // device.family.block_bits) for bits in memories)
+    return sum(-(-bits // device.family.block_bits) for bits in board.link_memories(config, clock))
 
 
-def _expect_fit(board: Board, info: BoardInfo, device: Device) -> None:
+def _expect_fit(board: Board, config: CoreConfig, clock: Clock, device: Device) -> None:
     """Refuse a core with more memory than the board, before the tools find out in minutes."""
-    cells = expected_cells(info.config, device, target=board.target)
+    cells = expected_cells(config, device, target=board.target)
+    rams = cells.block_ram[0] + _link_rams(board, config, clock, device)
     needs = {
-        "block RAMs": (cells.block_ram[0] + _link_rams(info, device), BLOCK_RAMS.get(board.name, device.block_rams)),
+        "block RAMs": (rams, BLOCK_RAMS.get(board.name, device.block_rams)),
         "multiplier blocks": (cells.dsp[0], device.multipliers),
     }
     for what, (needed, there) in needs.items():
