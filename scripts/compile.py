@@ -54,8 +54,9 @@ as many as --width allows. --argmax NAME sends one word, NAME, in place of the o
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 
 For fixed point, --ring fixed:BITS.FRAC with --box gives the shortest program that is proven safe for all inputs in the
-box, with an error of at most --error or, without it, of at most twice the least error that any candidate has. --ring
-fixed:BITS lets the compiler choose the fraction bits. --scale auto also divides inputs and outputs by powers of two, so
+box, with an error of at most --error or, without it, of at most twice the least error that any candidate has. With
+--width and --keep programs that hold values in registers are candidates too: long products and nested formulas become
+shorter and more precise (--keep none --width 8). --ring fixed:BITS lets the compiler choose the fraction bits. --scale auto also divides inputs and outputs by powers of two, so
 that the bits are used well; other commands then take and give values in your own units. --explain shows how cycles and
 errors of the candidates trade. What cannot be met is refused with the closest that can, with exit code 1. Every program
 runs in every ring; these options only decide which program it is. Which weights become 0 or change by more than 1 % in
