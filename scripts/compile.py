@@ -56,11 +56,12 @@ Without -o the program is printed, unless --explain (the length after each pass)
 For fixed point, --ring fixed:BITS.FRAC with --box gives the shortest program that is proven safe for all inputs in the
 box, with an error of at most --error or, without it, of at most twice the least error that any candidate has. With
 --width and --keep programs that hold values in registers are candidates too: long products and nested formulas become
-shorter and more precise (--keep none --width 8). --ring fixed:BITS lets the compiler choose the fraction bits. --scale auto also divides inputs and outputs by powers of two, so
-that the bits are used well; other commands then take and give values in your own units. --explain shows how cycles and
-errors of the candidates trade. What cannot be met is refused with the closest that can, with exit code 1. Every program
-runs in every ring; these options only decide which program it is. Which weights become 0 or change by more than 1 % in
-the format is said on stderr; what that does to the results is part of the proven error.
+shorter and more precise (--keep none --width 8). --ring fixed:BITS lets the compiler choose the fraction bits. --scale
+auto also divides inputs and outputs by powers of two, so that the bits are used well; other commands then take and give
+values in your own units. --explain shows how cycles and errors of the candidates trade. What cannot be met is refused
+with the closest that can, with exit code 1. Every program runs in every ring; these options only decide which program
+it is. Which weights become 0 or change by more than 1 % in the format is said on stderr; what that does to the results
+is part of the proven error.
 
 Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
 the box: their error, proven too, is part of --error, which they need.
