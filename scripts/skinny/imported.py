@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.model.compiler.goal import parse_keep
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.frontends.choose import Calibration, choose_format
+from skinny.model.frontends.calibration import Calibration
+from skinny.model.frontends.choose import choose_format
 from skinny.model.frontends.find import import_model
 from skinny.model.frontends.imported import Imported
 from skinny.model.frontends.measure import decided, measure_layers, scores
