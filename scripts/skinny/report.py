@@ -21,6 +21,8 @@ __all__ = ["Report", "Stage", "stage"]
 ENDINGS = (".html", ".json")
 #: The size of a row of the plot, in pixels: its height, the width of the name, of a scale, of the text behind it.
 ROW, NAME, SCALE, TEXT = 26, 190, 230, 110
+#: Of a page; a notebook has its own.
+STYLE = "body { font-family: sans-serif } th, td { padding: 2px 16px 2px 0; text-align: left }"
 
 
 class Stage(NamedTuple):
@@ -74,7 +76,8 @@ class Report:
             text = json.dumps(self.as_dict(), indent=1) + "\n"
         else:
             title = html.escape(self.facts["model"])
-            text = f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{self._repr_html_()}\n'
+            head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n<style>{STYLE}</style>'
+            text = f"{head}\n{self._repr_html_()}\n"
         content = text.encode()
         write_file(name, lambda file: file.write(content))
 
@@ -135,8 +138,8 @@ def _plot(layers: Sequence[LayerMeasure]) -> str:
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
         'font-size="12">',
-        f'<text x="{NAME}" y="16">part of the word in use</text>',
-        f'<text x="{NAME + SCALE + TEXT}" y="16">largest error over largest value</text>',
+        f'<text x="{NAME}" y="16">part of the word in use (from 0.1% to 100%)</text>',
+        f'<text x="{NAME + SCALE + TEXT}" y="16">largest error over largest value (from 1e-6 to 1)</text>',
     ]
     for number, layer in enumerate(shown, 1):
         top = number * ROW
