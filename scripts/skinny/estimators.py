@@ -196,7 +196,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def learned_(self) -> Learned:
         """What the program was before it was put into words: affine forms of all columns."""
-        if isinstance(self._exact, Grown):
+        if isinstance(self._exact, Searched):
             model = self._exact.model
             return self._exact._replace(model=replace(model, forms=self._of_all(model.forms)))
         return self._exact._replace(

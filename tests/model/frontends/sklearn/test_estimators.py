@@ -55,6 +55,7 @@ def test_digits_in_floats(digits, name, seed):
     assert set(program.imported.idle) >= {f"x{n}" for n in np.flatnonzero(np.ptp(rows, axis=0) == 0)} or "MLP" in name
 
 
+@pytest.mark.filterwarnings("ignore::skinny.PrecisionWarning")  # a few images leave the ranges of the others
 @pytest.mark.parametrize("name", DIGITS)
 def test_digits_in_the_format_that_is_picked(digits, name):
     """It is chosen by the rows that the model was fitted on, and does for others."""

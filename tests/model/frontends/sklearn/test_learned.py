@@ -12,7 +12,8 @@ from skinny.model.frontends.find import import_model
 from skinny.model.frontends.ranges import row_values
 from skinny.model.frontends.sklearn.learned import learned
 from skinny.model.learn.network import FAMILIES
-from skinny.model.learn.patterns import Grown, Patterns
+from skinny.model.learn.patterns import Patterns
+from skinny.model.learn.search import Searched
 from skinny.model.learn.sparse import Sparse
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
@@ -38,7 +39,7 @@ def random_pattern(inputs=4):
     dst, src = np.array([[0, 2, 1, 0]]), np.array([[1, 0, 2, 1]])
     forms = chance.normal(size=(1, 4, inputs + 1))
     forms *= chance.random(forms.shape) < 0.8
-    return Grown(20, 20, 0.0, Patterns(dst, src, forms, forms != 0), 2.5)
+    return Searched(20, 20, 0.0, Patterns(dst, src, forms, forms != 0), 2.5)
 
 
 LEARNED = {family: random_sparse(family) for family in FAMILIES} | {"pattern": random_pattern()}
