@@ -73,9 +73,11 @@ all rows of --calibration, a CSV file with a column for each input, or in --box 
 --error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities sends the scores of all classes in
 place of the number of the class, and other commands then show probabilities. --weights puts in the weights of a network
 that was trained again and changes no instruction, so that skinny host sends weights alone; those that were zero need
---keep-zeros for that. JSON keys of a model: model, kind, classes, inputs, idle (inputs that cannot matter), outputs,
-argmax, probabilities, length, words, cycles, width, weights, linear, reversible, ring, tried (formats, and what they
-missed, also with --explain), notes (what was dropped or replaced), file.
+--keep-zeros for that. --hop N makes a program of a network whose inputs follow each other in time run on a stream
+(docs/streams.md), with N new words a sample. JSON keys of a model: model, kind, classes, inputs, idle (inputs that
+cannot matter), outputs, window (words, with --hop), argmax, probabilities, length, words, cycles, width, weights,
+linear, reversible, ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or
+replaced), file.
 Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
 A file that ends in .blif is a Boolean circuit, one that ends in .json a sum-product network (docs/frontends.md).
@@ -157,6 +159,9 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--weights", metavar="FILE.onnx", help="then take the weights of a model of the same shape")
     parser.add_argument("--keep-zeros", action="store_true", help="keep the zeros of a model, so that they can be set")
+    parser.add_argument(
+        "--hop", metavar="N", type=int, help="a model of a window in time runs on a stream, N new words a sample"
+    )
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -187,8 +192,8 @@ def execute(args: argparse.Namespace) -> None:
             f"{args.formula}: a pickle runs code of whoever wrote it when it is read: load it in Python, if you trust "
             "it, and call skinny.compile(estimator)"
         )
-    for option in ("calibration", "probabilities", "weights", "keep_zeros"):
-        if getattr(args, option):
+    for option in ("calibration", "probabilities", "weights", "keep_zeros", "hop"):
+        if getattr(args, option) not in (None, False):
             name = option.replace("_", "-")
             raise InputError(f"--{name} is about trained models: a formula is compiled without it")
     written = import_formulas(args.formula) if args.formula.endswith(FORMULA_FILES) else None
