@@ -18,7 +18,7 @@ from skinny.scripts.common import add_command, note, print_json, print_table
 from skinny.scripts.progress import counted
 
 from .learn_rivals import networks, rivals
-from .learn_sets import SETS, DataSet, Load
+from .learn_sets import SETS, DataSet, Load, split_rows
 
 __all__ = ["measure", "register", "summary"]
 
@@ -113,7 +113,7 @@ def measure(name: str, data: DataSet, split: int, effort: float) -> Found:
     from skinny.estimators import SkinnyClassifier, SkinnyRegressor
 
     began = perf_counter()
-    seen, truth = _split(data.load, data.numbers, split)
+    seen, truth = split_rows(data.load, data.numbers, split)
     kind = SkinnyRegressor if data.numbers else SkinnyClassifier
     first, *others = data.budgets
     with warnings.catch_warnings():
@@ -146,21 +146,10 @@ def measure(name: str, data: DataSet, split: int, effort: float) -> Found:
     }
 
 
-def _split(load: Load, numbers: bool, split: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Rows and targets to learn from, and those to test with."""
-    from sklearn.model_selection import train_test_split
-
-    rows, targets = load()
-    inside, tested = train_test_split(
-        np.arange(len(rows)), test_size=0.25, random_state=split, stratify=None if numbers else targets
-    )
-    return (rows[inside], targets[inside]), (rows[tested], targets[tested])
-
-
 @lru_cache(1)
 def _rivals(load: Load, numbers: bool, split: int) -> dict[str, list[Any]]:
     """What the models of scikit-learn reach; the two sets of digits, one after the other, have the same."""
-    seen, truth = _split(load, numbers, split)
+    seen, truth = split_rows(load, numbers, split)
     return {key: list(found) for key, found in rivals(*seen, *truth, split, numbers).items()}
 
 

@@ -240,7 +240,7 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
     if not (found.safe and within):
         try:
             allowed = _in_ring(error, program)
-            answer["suggestion"] = suggest(program, inside, allowed, ring.bits, seconds=found.seconds).name
+            answer |= _suggestions(suggest(program, inside, allowed, ring.bits, seconds=found.seconds))
         except InputError as problem:
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)
@@ -251,7 +251,7 @@ def _unfit(program: Program, ring: FixedPoint, box: Box, error: Fraction | None,
     """The answer when ``ring`` does not hold what is given, which is the ``problem``; it is raised when no format does,
     because then it is not the format that is wrong."""
     try:
-        suggestion = suggest(program, box, _in_ring(error, program), ring.bits).name
+        formats = suggest(program, box, _in_ring(error, program), ring.bits)
     except InputError:
         raise problem from None
     return {
@@ -262,8 +262,13 @@ def _unfit(program: Program, ring: FixedPoint, box: Box, error: Fraction | None,
         "ranges": [[None, None]] * program.width,
         "overflow": None,
         "unfit": str(problem),
-        "suggestion": suggestion,
+        **_suggestions(formats),
     } | ({} if error is None else {"reached": False})
+
+
+def _suggestions(formats: list[FixedPoint]) -> dict[str, str]:
+    """The format to take, and the smallest."""
+    return {"suggestion": formats[0].name, "smallest": formats[-1].name}
 
 
 def _in_ring(error: Fraction | None, program: Program) -> Fraction | None:
