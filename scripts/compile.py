@@ -27,6 +27,7 @@ from skinny.values import several
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
 from .compile_model import compile_model_file
+from .options import read_error
 
 if TYPE_CHECKING:
     from skinny.model.compiler.pipeline import Compilation, Precision
@@ -214,7 +215,7 @@ def execute(args: argparse.Namespace) -> None:
         start=_start(args.start, width or WIDTH),
         self_check=args.self_check,
         precision=_precision(args, definitions),
-        keep=args.keep or ("none" if free else "linear,reversible"),
+        keep=("none" if free else "linear,reversible") if args.keep is None else args.keep,
         argmax=args.argmax,
         inputs=() if written is None or definitions.streaming else written.inputs,
     )
@@ -263,7 +264,7 @@ def _precision(args: argparse.Namespace, definitions: Definitions) -> Precision 
         return None
     names = box_names(definitions)
     box = dict(zip(names, parse_box(args.box, names), strict=True))
-    return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
+    return as_precision(args.ring, box, read_error(args.error), args.scale)
 
 
 def _formula_text(given: str) -> str:
