@@ -147,7 +147,7 @@ def _choices(field: Field) -> Iterator[tuple[int, tuple[int, ...]]]:
     powers = {x: field.power(x, conjugate) for x in range(field.size)}
     smaller = [x for x, y in powers.items() if x == y]
     roots = [x for x, y in powers.items() if x ^ y == 1][:MOST_ROOTS]
-    bases = {}
+    bases: dict[tuple[int, ...], None] = {}
     for g in smaller:
         polynomial = tuple(field.power(g, n) for n in range(half))
         normal = tuple(field.power(g, 1 << n) for n in range(half))
