@@ -20,6 +20,7 @@ from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
 from .options import add_core_options, add_program_options, image_options, load_program
+from .progress import counted
 
 __all__ = ["lengths_figure", "register"]
 
@@ -109,7 +110,7 @@ def lengths_figure(sizes: Sequence[int]) -> Any:
     figure, axes = _new_figure(2, 8)
     for axis, name, formula in zip(axes, ("product", "parity"), (product, parity), strict=True):
         lines: dict[str, list[int]] = {}
-        for size in sizes:
+        for size in counted(f"{name}: compiling sizes", sizes):
             outputs = parse_formula(formula(size))
             known = facts(*outputs.values())
             lines.setdefault("bound 4^depth", []).append(known.bound)
@@ -137,7 +138,7 @@ def draw_parallel(args: argparse.Namespace) -> None:
     rows = bench_parallel()
     lanes = [row["lanes"] for row in rows]
     figure, (axis,) = _new_figure(1, 5)
-    axis.loglog(lanes, lanes, color=COLOURS[5], linestyle="--", label="K", base=2)
+    axis.loglog(lanes, lanes, color=COLOURS[5], linewidth=7, alpha=0.35, label="K", base=2)
     for key, label, colour, marker, below in (
         ("speed_up", "speed-up of one inference", COLOURS[0], "o", True),
         ("times_luts", "LUTs, ECP5", COLOURS[1], "s", False),

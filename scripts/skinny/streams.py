@@ -83,11 +83,13 @@ def watched_stream(
             wrapped += 0 if found.wrapped is None else int(found.wrapped.sum())
             state = found.state
     rows = elements.reshape(elements.shape[0] * elements.shape[1], elements.shape[2])
+    outside, beyond = outside_rows(program, ring, rows)
     precision = replace(
         lost_weights(program, ring),
         rows=len(rows),
         wrapped=wrapped,
-        outside=outside_rows(program, ring, rows),
+        outside=outside,
+        beyond=beyond,
         rounded=int(samples.rounded.sum()),
     )
     return np.concatenate(outputs, axis=1), precision
@@ -106,7 +108,7 @@ def random_samples(count: int, image: MachineImage) -> Encoded:
     config = image.config
     streams = config.threads * config.inferences
     drawn = random_inputs(count * streams, image.program, config.ring)
-    return Encoded(*(part.reshape(streams, count, -1) for part in drawn))
+    return Encoded(*(part.reshape(count, streams, -1).swapaxes(0, 1) for part in drawn))
 
 
 def samples_for(runs: int, image: MachineImage) -> int:
