@@ -118,7 +118,12 @@ class Sequencer(wiring.Component):
                 self.step.eq(loops.step),
                 self.looping.eq(loops.looping),
             ]
-            ends, following = at_last & ~loops.back, Mux(loops.back, loops.begin, pc + 1)
+            # What comes after a word is ready a cycle before its last one, and waits in registers: whether the next
+            # batch may start is known late in that cycle.
+            ends, back = Signal(reset_less=True), Signal(reset_less=True)
+            next_pc = Signal.like(pc, reset_less=True)
+            m.d.sync += [ends.eq(at_last & ~loops.back), back.eq(loops.back), next_pc.eq(pc + 1)]
+            following = Mux(back, loops.begin, next_pc)
         m.d.comb += [
             turn.eq(thread == self.config.threads - 1),
             final.eq(thread == count),
