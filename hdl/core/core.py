@@ -277,7 +277,9 @@ class Core(Machine):
             m.d.sync += self.fault.eq(1)
         renew = 0 if self.rom else store.write & renews(store.item)
         if config.state:
-            m.d.comb += [datapath.kept.eq(store.kept), sequencer.renew.eq(renew)]
+            m.d.comb += sequencer.renew.eq(renew)
+        if config.marks_state:
+            m.d.comb += datapath.kept.eq(store.kept)
             if config.guard:
                 m.d.comb += guard.kept.eq(store.kept)
         if config.window:
