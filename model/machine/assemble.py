@@ -41,6 +41,7 @@ from .isa import (
     Space,
     Words,
     fifo_size,
+    flat_words,
     lacks_zero,
     memory_size,
     starts,
@@ -382,7 +383,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
 
 def _expect_room(program: Program, config: CoreConfig, self_check: bool, depth: int) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
-    words = program.words + program.emits + config.deep * len(program.state)
+    words = flat_words(program, config.deep)
     weights = len(program.weights) + (config.assign and lacks_zero(program)) + config.deep * len(starts(program))
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),

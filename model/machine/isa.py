@@ -29,6 +29,7 @@ __all__ = [
     "Space",
     "Words",
     "fifo_size",
+    "flat_words",
     "index_bits",
     "lacks_zero",
     "memory_size",
@@ -451,7 +452,7 @@ class CoreConfig:
         assign = deep or bool(program.code.mode.any())
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": memory_size(program.words + program.emits + deep * len(program.state)),
+            "depth": memory_size(flat_words(program, deep)),
             "inputs": memory_size(max(len(program.inputs), program.window)),
             "weights": memory_size(len(program.weights) + (assign and lacks_zero(program)) + deep * len(starts(program))),
             "fifo": fifo_size(threads * len(program.results)),
@@ -477,6 +478,11 @@ def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bo
     enough = given.get("threads", DEEP_THREADS) >= given.get("pipeline", PIPELINE) - 1
     has_one = not isinstance(ring, FixedPoint) or ring.frac < ring.bits - 1
     return enough and has_one and not program.pure and runs_in_memory(program)
+
+
+def flat_words(program: Program, deep: bool) -> int:
+    """The words of ``program`` without loops; registers in memory take one more for each state that begins."""
+    return program.words + program.emits + deep * len(program.state)
 
 
 def starts(program: Program) -> list[int | Fraction]:

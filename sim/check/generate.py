@@ -37,7 +37,9 @@ def random_program(
     ring, width = config.ring, min(config.width, 8) if config.deep else config.width
     length = max(length, int(config.deep))  # something has to be assigned before it can be sent
     # With assigns the empty form is one weight more, which is zero.
-    inputs, count = min(inputs, config.inputs), min(8, config.weights - config.assign)
+    # States in memory take their start from weights, too.
+    inputs, states = min(inputs, config.inputs), int(rng.integers(1, 4)) if config.deep and config.state else 0
+    count = min(8, config.weights - config.assign - states)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
     weights = tuple(Fraction(int(element), scale) for element in random_elements(rng, ring, (count,)))
     forms: list[Form] = [*map(Input, range(inputs)), *map(Weight, range(count))]
@@ -74,7 +76,7 @@ def random_program(
     )
     if not config.deep:
         return program
-    begun = random_elements(rng, ring, (int(rng.integers(1, 4)),)).tolist() if config.state else []
+    begun = random_elements(rng, ring, (states,)).tolist()
     return _assigned_first(rng, program, config.width, [Fraction(int(element), scale) for element in begun])
 
 
