@@ -29,6 +29,7 @@ def forgets(tag):
     """A value that is true when the thread of an instruction forgets that it met a fault."""
     return tag.first & ~tag.goes_on
 
+
 #: What an instruction does outside its pipeline; a reset takes that back. It writes its result; it sends it; that is
 #: the last word of the batch; a check is made; it means nothing. A thread without a vector only writes; with state it
 #: only begins its stream.

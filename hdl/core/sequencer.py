@@ -120,7 +120,8 @@ class Sequencer(wiring.Component):
             ]
             # What comes after a word is decided a cycle before it is needed, and waits in registers: whether the next
             # batch may start is known late in that cycle.
-            last_turn, back, next_pc = Signal(reset_less=True), Signal(reset_less=True), Signal.like(pc, reset_less=True)
+            last_turn, back = Signal(reset_less=True), Signal(reset_less=True)
+            next_pc = Signal.like(pc, reset_less=True)
             m.d.sync += [
                 last_turn.eq((thread == self.config.threads - 2) & at_last & ~loops.back),
                 back.eq(loops.back),

@@ -27,7 +27,6 @@ from . import cycles
 from .deep import assigned_registers, deep_code
 from .image import NO_WAITS, Waits, Write
 from .isa import (
-    APPLIES,
     ATTENDS,
     LEAST_REPEAT_THREADS,
     MOST_BATCHES,
@@ -40,6 +39,7 @@ from .isa import (
     Setting,
     Space,
     Words,
+    all_weights,
     fifo_size,
     flat_words,
     lacks_zero,
@@ -384,7 +384,7 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
 def _expect_room(program: Program, config: CoreConfig, self_check: bool, depth: int) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
     words = flat_words(program, config.deep)
-    weights = len(program.weights) + (config.assign and lacks_zero(program)) + config.deep * len(starts(program))
+    weights = all_weights(program, config.assign, config.deep)
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
         (max(len(program.inputs), program.window), config.inputs, "inputs do not fit a memory of"),
@@ -444,7 +444,7 @@ class _Writer:
         self.accumulator = Accumulator()
 
     def weights(self) -> Array:
-        """The elements of the weights, with a zero behind them where the program needs one, and with registers in memory
+        """The elements of the weights; behind them a zero where the program needs one, and with registers in memory
         what states begin with."""
         elements = self.program.quantise(self.config.ring)
         more = [self.config.ring.embed(0)] if self.config.assign and lacks_zero(self.program) else []

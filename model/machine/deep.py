@@ -15,8 +15,8 @@ __all__ = ["assigned_registers", "deep_code", "runs_in_memory"]
 
 def deep_code(program: Program, code: Columns) -> Columns:
     """The instructions ``code`` of ``program`` for registers in memory: the first add to a register, which is zero at
-    the start, is an assign, unless it is state. Raises :exc:`InputError` when a register is read before it is assigned, or when the program
-    needs what only registers in flip-flops have; the message names the first such thing."""
+    the start, is an assign, unless it is state. Raises :exc:`InputError` when a register is read before it is assigned,
+    or when the program needs what only registers in flip-flops have; the message names the first such thing."""
     state = {register for _, register in program.state}
     if any(value != (register == ONE) for register, value in enumerate(program.start) if register not in state):
         raise InputError(f"{_REASON} cannot hold the start vector {' '.join(map(str, program.start))}")

@@ -28,6 +28,7 @@ __all__ = [
     "Setting",
     "Space",
     "Words",
+    "all_weights",
     "fifo_size",
     "flat_words",
     "index_bits",
@@ -75,8 +76,8 @@ class Op(IntEnum):
     ATTEND = 4
     #: ``S <- S ± w[k]``; with ``flag`` ``S <- ± w[k]``
     BIAS = 5
-    #: the same number in a core with registers in memory: if it keeps state, what ``APPLY_W`` does, but only in the first
-    #: run of a stream
+    #: the same number in a core with registers in memory: if it keeps state, what ``APPLY_W`` does, but only in the
+    #: first run of a stream
     BEGIN = 5
     #: send ``R[dst]``; with ``flag`` the registers then take the start vector; ``neg`` marks the program's last output
     EMIT = 6
@@ -454,7 +455,7 @@ class CoreConfig:
             "width": max(3, program.width),
             "depth": memory_size(flat_words(program, deep)),
             "inputs": memory_size(max(len(program.inputs), program.window)),
-            "weights": memory_size(len(program.weights) + (assign and lacks_zero(program)) + deep * len(starts(program))),
+            "weights": memory_size(all_weights(program, assign, deep)),
             "fifo": fifo_size(threads * len(program.results)),
             "assign": assign,
             "sums": bool(used),
@@ -483,6 +484,12 @@ def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bo
 def flat_words(program: Program, deep: bool) -> int:
     """The words of ``program`` without loops; registers in memory take one more for each state that begins."""
     return program.words + program.emits + deep * len(program.state)
+
+
+def all_weights(program: Program, assign: bool, deep: bool) -> int:
+    """The weights of ``program`` in a core: with assigns perhaps a zero more, and with registers in memory what states
+    begin with."""
+    return len(program.weights) + (assign and lacks_zero(program)) + deep * len(starts(program))
 
 
 def starts(program: Program) -> list[int | Fraction]:

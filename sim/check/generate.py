@@ -80,12 +80,10 @@ def random_program(
     return _assigned_first(rng, program, config.width, [Fraction(int(element), scale) for element in begun])
 
 
-def _assigned_first(
-    rng: np.random.Generator, program: Program, width: int, begun: Sequence[Fraction] = ()
-) -> Program:
+def _assigned_first(rng: np.random.Generator, program: Program, width: int, begun: Sequence[Fraction] = ()) -> Program:
     """The program with other operands where a register is read that was not assigned, or register 1 is written, and
-    without restarts; then with its registers spread over ``width``. With ``begun``, elements of the ring, a register for
-    each of them is state and begins with it."""
+    without restarts; then with its registers spread over ``width``. With ``begun`` a register for each of these is
+    state and begins with it."""
     dst, src, sign, form, mode = (column.copy() for column in program.code.arrays())
     states = sorted(rng.permutation([0, *range(2, program.width)])[: len(begun)].tolist())
     assigned = [ONE, *states]

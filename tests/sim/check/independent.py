@@ -193,8 +193,8 @@ class Model:
 
     def run(self, vector, thread, first):
         """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they
-        retire; then whether it sends a word, with ``neg``, and the fault of the run so far. ``first``: the stream begins.
-        A thread without a vector does only what begins streams."""
+        retire; then whether it sends a word, with ``neg``, and the fault of the run so far. ``first``: the stream
+        begins. A thread without a vector does only what begins streams."""
         _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
         kept = [n for n in range(self.width) if self.marks and self.memories[SETTINGS][STATE] >> n & 1]

@@ -207,7 +207,7 @@ class Traffic:
         return there, [*back, self.encode(page.CHECK)]
 
     def assigns(self):
-        """Words that assign all registers in memory, and ``S``, where there is state half of them in first runs only."""
+        """Words that assign all registers in memory, and ``S``; where there is state, half of them in first runs."""
         model = self.model
         if not model.memory:
             return []
