@@ -74,7 +74,7 @@ def test_budgets_are_reached_and_inputs_that_matter_kept(family):
     models = initial(Shape(family, 0 if family == "linear" else 2, 6, 1), 2, rng)
     seen = {}
     few = 7 if family == "linear" else 14
-    prune_path(models, "sign", batches, rng, [1000, 20, few], lambda b, m: seen.setdefault(b, m), pace=0.3)
+    prune_path(models, "sign", batches, rng, [1000, 20, few], lambda b, m: seen.setdefault(b, m), pace=0.3, rate=3e-3)
     assert list(seen) == [1000, 20, few]
     assert (cycles(seen[20], "sign") <= 20).all()
     assert (cycles(seen[few], "sign") <= few).all()
@@ -95,12 +95,24 @@ def test_the_least_important_weight_goes_first():
     assert models.kept[0, 0].tolist() == [True, True, False, True, True, True, True]
 
 
+def test_the_unit_that_matters_least_goes_first():
+    rng = np.random.default_rng(3)
+    rows = with_one(rng.normal(0, 1, (200, 3)))
+    models = initial(Shape("squares", 2, 3, 1), 1, rng, np.float64)
+    models.forms[0] = [[1, 1, 0.5, 0], [1, -1, 0.5, 0], [0.5, 0.5, 0.5, 0]]
+    models.reads[0] = [1, 0.01]
+    targets = models.values(rows)[2].swapaxes(1, 2) + rng.normal(0, 0.5, (1, 200, 1))
+    prune_to(models, "numbers", rows, targets, cycles(models, "numbers") - 7)
+    assert models.read[0].tolist() == [[True, False]]
+    assert models.kept[0, 0].all()
+
+
 def test_slopes_count_what_is_left_out():
     rng = np.random.default_rng(2)
     batches = data(rng)
     models = initial(Shape("linear", 0, 6, 1), 1, rng)
     models.kept[0, 0, 0] = False
     models.mask()
-    _, slope, fisher = slopes(models, "sign", with_one(batches.rows), batches.targets[None])
+    slope, fisher = slopes(models, "sign", with_one(batches.rows), batches.targets[None])
     assert slope.forms[0, 0, 0] != 0
     assert fisher.forms[0, 0, 0] > 0
