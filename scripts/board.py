@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -25,11 +26,15 @@ __all__ = ["register"]
 
 #: The smallest device of the boards of each family.
 PLACED = ("up5k", "ecp5-25k")
+#: Program words, words of a vector and weights that a core has room for, unless fewer are asked for: other formulas
+#: than the first are loaded into the same bitstream.
+ROOM = {"depth": 256, "inputs": 16, "weights": 256}
 
 DETAILS = """\
 Writes the bitstream (skinny.bin or skinny.bit), the logs of synthesis (skinny.rpt) and of place and route (skinny.tim,
 report.json), and manifest.json. The core holds the program from the beginning; others that fit are loaded over the
-serial port (see 'skinny host'): new formula, same bitstream. The board's button resets the core, not what it holds.
+serial port (see 'skinny host'): new formula, same bitstream. There is room for 256 program words, 16 inputs and 256
+weights, or for as many as the program needs. The board's button resets the core, not what it holds.
 
 boards: icebreaker (iCE40 UP5K), ulx3s (ECP5 85F), ulx3s-12f, ulx3s-25f, ulx3s-45f. When the clock asked for is not
 reached nothing is written and the exit code is 1.
@@ -50,7 +55,7 @@ def register(commands: Any) -> None:
     parser.add_argument("board", metavar="BOARD", help="icebreaker or ulx3s")
     add_core_options(parser)
     add_self_check_option(parser)
-    add_size_options(parser, "depth", "inputs", "weights")
+    add_size_options(parser, **ROOM)
     parser.add_argument("--freq", metavar="MHZ", type=float, help="clock of the core (default: that of the board)")
     add_baud_option(parser)
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="of place and route (default: 1)")
@@ -69,11 +74,14 @@ def execute(args: argparse.Namespace) -> None:
         if given is not None and not 0 < given < 1e9:
             raise InputError(f"--{name} must be a positive number, not {given:g}")
     board = BOARDS[args.board]
-    options = image_options(args, "self_check", "depth", "inputs", "weights")
+    options = image_options(args, "self_check", *ROOM)
     # A board has one core.
     program, ring = load_program(args)
     device = next(device for device in map(find_device, PLACED) if device.family.target == board.target)
     (image,) = image_for(device, program, ring, options, target=board.target).lanes
+    sizes = {n: max(least, getattr(image.config, n)) for n, least in ROOM.items() if getattr(args, n) is None}
+    roomy = replace(options, roll=image.rolled or options.roll, **sizes)
+    (image,) = image_for(device, program, ring, roomy, target=board.target).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
     note("synthesis, place and route: this takes a minute or more")

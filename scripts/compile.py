@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions
+from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions, expect_own_ring, finished
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_definitions
-from skinny.model.frontends.find import MODEL_FILES
+from skinny.model.frontends.find import FORMULA_FILES, MODEL_FILES, import_formulas
 from skinny.model.limits import DEFAULTS, FORMULA_BYTE, MOST_DIGITS
-from skinny.model.program.program import CONTRACTS
+from skinny.model.program.program import CONTRACTS, MOST_WIDTH
 from skinny.model.program.storage import ending, save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
@@ -75,6 +76,10 @@ argmax, probabilities, length, words, cycles, width, weights, linear, reversible
 missed, also with --explain), notes (what was dropped or replaced), file.
 Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
+A file that ends in .blif is a Boolean circuit, one that ends in .json a sum-product network (docs/frontends.md).
+Without --ring they keep no promise and use as many registers as they need, unless --keep and --width say otherwise. A
+circuit is computed in the ring boolean and compared with the tables of its file.
+
 JSON keys: length (apply instructions), words (of the program, those that build linear forms included), width, contract,
 linear and reversible (the promises), argmax, attention, inputs and outputs (names), states (registers by name), window
 (words), depth, degree and leaves of the
@@ -115,7 +120,7 @@ def register(commands: Any) -> None:
     parser = add_command(
         commands, "compile", execute, "compile a formula or a trained model to a program and prove the result", DETAILS
     )
-    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE, - or a file of a model, NAME.onnx")
+    parser.add_argument("formula", metavar="FORMULA", help="text, @FILE, -, or a file NAME.onnx, NAME.blif, NAME.json")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program: .skn text, .npz binary")
     parser.add_argument("--contract", choices=CONTRACTS, default="clean", help="what is promised (default: clean)")
     parser.add_argument(
@@ -184,28 +189,32 @@ def execute(args: argparse.Namespace) -> None:
         if getattr(args, option):
             name = option.replace("_", "-")
             raise InputError(f"--{name} is about trained models: a formula is compiled without it")
-    text = _formula_text(args.formula)
-    from_file = args.formula.startswith("@")
-    try:
-        # The files that a formula names are beside its own.
-        definitions = parse_definitions(text, os.path.dirname(args.formula[1:]) if from_file else "")
-    except InputError as error:
-        place = args.formula.removeprefix("@") + ": " if from_file else ""
-        raise InputError(f"{place}{error}") from None
-
+    written = import_formulas(args.formula) if args.formula.endswith(FORMULA_FILES) else None
+    if written is not None:
+        expect_own_ring(written, args.ring)
+        definitions, text = written.definitions, args.formula
+    else:
+        text = _formula_text(args.formula)
+        definitions = _parsed(args.formula, text)
+    free = written is not None and args.ring is None  # as many registers as it needs, and no promise
+    width = args.width or (MOST_WIDTH if free else None)
     compiled, program = compile_definitions(
         definitions,
         text,
         contract=args.contract,
-        width=args.width,
+        width=width,
         attention=args.attention,
         without=frozenset(name for given in args.without for name in given.split(",")),
-        start=_start(args.start, args.width or WIDTH),
+        start=_start(args.start, width or WIDTH),
         self_check=args.self_check,
         precision=_precision(args, definitions),
-        keep=args.keep or "linear,reversible",
+        keep=args.keep or ("none" if free else "linear,reversible"),
         argmax=args.argmax,
+        inputs=() if written is None or definitions.streaming else written.inputs,
     )
+    if written is not None:
+        program, looked = finished(program, written)
+        compiled = replace(compiled, program=program, checked="; ".join(filter(None, (compiled.checked, looked))))
     if args.output is not None:
         save(program, args.output)
     if args.json:
@@ -217,10 +226,20 @@ def execute(args: argparse.Namespace) -> None:
     else:
         length = f"{len(program):,} instructions, {program.words:,} words"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
-        if program.ring:
+        if compiled.errors:
             note(f"{args.output}: {_proven(compiled)}")
-    if program.ring:
+    if compiled.errors:
         tell(lost_weights(program, parse_ring(program.ring)), strict=False)
+
+
+def _parsed(given: str, text: str) -> Definitions:
+    """What the text of a formula says; files that one in a file names are beside it."""
+    from_file = given.startswith("@")
+    try:
+        return parse_definitions(text, os.path.dirname(given[1:]) if from_file else "")
+    except InputError as error:
+        place = given.removeprefix("@") + ": " if from_file else ""
+        raise InputError(f"{place}{error}") from None
 
 
 def _proven(compiled: Compilation) -> str:
@@ -284,7 +303,7 @@ def _answer(args: argparse.Namespace, compiled: Compilation) -> dict[str, Any]:
         "passes": [{"pass": name, "length": length, "words": words} for name, length, words in compiled.steps],
         "self_check": args.self_check,
         "file": args.output,
-    } | ({} if not program.ring else _precision_answer(compiled))
+    } | (_precision_answer(compiled) if compiled.errors else {})
 
 
 def _precision_answer(compiled: Compilation) -> dict[str, Any]:
@@ -316,7 +335,7 @@ def _explain(compiled: Compilation) -> None:
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
     print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
     print(f"checked             {compiled.checked}")
-    if not program.ring:
+    if not compiled.errors:
         return
     print(f"precision           {_proven(compiled)}")
     print()

@@ -66,7 +66,7 @@ def execute(args: argparse.Namespace) -> None:
     found = printable(explanation(program, ring, a, b, args.shares))
     answer = {"program": args.program, **found, "html": args.html}
     if args.html:
-        write_page(args.html, answer, program, ring, a, b, shape)
+        write_page(args.html, answer, program, ring, a, b, shape, (args.a, args.b))
     if args.json:
         print_json(answer)
         return

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,14 @@ from skinny.model.run.golden import packed_inputs, scalars, trace_chunks
 
 from .common import readable
 
-__all__ = ["places", "short", "write_page"]
+__all__ = ["places", "run_names", "short", "write_page"]
 
 #: What stands in the template where the data go.
 HOLE = "@DATA@"
 #: Characters of a value that the page holds exactly; longer ones are rounded.
 LONGEST = 48
+#: Characters of the name of a run.
+LONGEST_NAME = 24
 
 
 def short(value: int | float | str, most: int = 14) -> int | float | str:
@@ -37,6 +40,14 @@ def short(value: int | float | str, most: int = 14) -> int | float | str:
         return value
     exact = Fraction(value)
     return f"≈{Decimal(exact.numerator) / Decimal(exact.denominator):.8g}"
+
+
+def run_names(a: str, b: str) -> list[str]:
+    """What the page calls the runs: what the user gave, a file without its folders, shortened. Where that would be the
+    same for both, a letter comes first."""
+    names = [given if "=" in given else PurePath(given).name for given in (a, b)]
+    names = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    return names if names[0] != names[1] else [f"{letter}: {name}" for letter, name in zip("ab", names, strict=True)]
 
 
 def places(names: Sequence[str], count: int) -> list[int]:
@@ -61,11 +72,12 @@ def write_page(
     a: Array,
     b: Array,
     shape: tuple[int, int, list[int]] | None,
+    given: tuple[str, str],
 ) -> None:
-    """Write the page about ``answer``, what the command says in JSON. The data are compressed: 10^4 steps take some
-    hundred kilobytes."""
+    """Write the page about ``answer``, what the command says in JSON; ``given`` are the texts that ``a`` and ``b`` were
+    given by. The data are compressed: 10^4 steps take some hundred kilobytes."""
     program.expect_pure("the page needs")
-    data = _data(answer, program, ring, np.stack([a, b])) | {"shape": shape}
+    data = _data(answer, program, ring, np.stack([a, b])) | {"shape": shape, "names": run_names(*given)}
     packed = base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":"), allow_nan=False).encode(), 9))
     template = files(__package__).joinpath("explain.html").read_text(encoding="utf-8")
     page = template.replace(HOLE, packed.decode())

@@ -21,7 +21,7 @@ COLUMNS = 40
 
 def draw(campaigns: dict[str, Campaign]) -> Any:
     """A figure with a row for each core: the share of flips that end in an undetected wrong answer, by what is hit and
-    by the word that is issued; beside it what becomes of all flips."""
+    by the word that is issued, with the word "none" where there is no such flip; beside it what becomes of all."""
     from matplotlib.figure import Figure
     from skinny.sim.simulators.state import PLACES
 
@@ -60,6 +60,9 @@ def _map(axis: Any, done: Campaign, places: list[str]) -> Any:
     share = np.divide(wrong, flips, out=np.full_like(wrong, np.nan), where=flips > 0)
     axis.set_facecolor("#eeeeee")  # shows where no bit was flipped
     colours = LinearSegmentedColormap.from_list("harm", ["white", "#f4a582", COLOURS["wrong"], "#40000a"])
+    if not done.wrong.any():
+        paper = {"facecolor": "white", "edgecolor": "none"}
+        axis.text(0.5, 0.5, "none", transform=axis.transAxes, ha="center", va="center", fontsize=14, bbox=paper)
     image = axis.pcolormesh(edges, np.arange(len(places) + 1), share, cmap=colours, vmin=0, vmax=1)
     axis.set_yticks(np.arange(len(places)) + 0.5, places, fontsize=8)
     axis.invert_yaxis()

@@ -144,10 +144,12 @@ def add_self_check_option(parser: argparse.ArgumentParser, default: str = "what 
     )
 
 
-def add_size_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """The sizes ``names`` of a core: ``depth``, ``inputs``, ``weights``."""
-    for name in names:
-        parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{SIZES[name]} (default: as needed)")
+def add_size_options(parser: argparse.ArgumentParser, *names: str, **least: int) -> None:
+    """The sizes ``names`` of a core: ``depth``, ``inputs``, ``weights``; those of ``least`` are never smaller unless
+    they are given."""
+    for name in (*names, *least):
+        default = f"as needed, at least {least[name]}" if name in least else "as needed"
+        parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{SIZES[name]} (default: {default})")
 
 
 def add_rom_option(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ FRONT_DOOR = "scripts/skinny"
 PARTS = {
     "model/compiler/passes": "model/compiler",
     "model/compiler/graph": "model/compiler",
+    "model/frontends/circuits": "model/frontends",
     "model/frontends/machines": "model/frontends",
     "model/frontends/onnx": "model/frontends",
     "model/frontends/sklearn": "model/frontends",
@@ -105,7 +106,6 @@ UNTESTED = {
     "scripts/options.py",
     "scripts/skinny/answers.py",
     "scripts/skinny/compiling.py",
-    "scripts/skinny/trace.py",
     "scripts/skinny/values.py",
 }
 

@@ -26,6 +26,7 @@ from skinny.model.parallel.segments import EngineConfig
 from skinny.model.program.program import Program
 from skinny.model.rings import Array, Boolean, FixedPoint, Ring
 
+from .header import with_header
 from .testbench import bench_text
 
 __all__ = ["TOP", "Pins", "design_files", "export", "manifest", "to_verilog"]
@@ -98,10 +99,10 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
     hidden = ("ring",) if config.deep else ("ring", "pipeline")
     names = [field.name for field in dataclasses.fields(config) if field.name not in hidden]
     offsets = [0, *itertools.accumulate(config.fields.values())]
-    ports = [{"name": name, "direction": "input", "bits": 1} for name in ("clk", "rst")]
-    ports += [
-        {"name": name, "direction": "input" if member.flow is In else "output", "bits": len(getattr(pins, name))}
-        for name, member in pins.signature.members.items()
+    inward = {"clk", "rst", *(name for name, member in pins.signature.members.items() if member.flow is In)}
+    ports = [
+        {"name": name, "direction": "input" if name in inward else "output", "bits": bits}
+        for name, bits in _widths(pins).items()
     ]
     sizes = {
         Space.PROGRAM: (config.depth, config.word_bits),
@@ -169,6 +170,12 @@ def manifest(image: MachineImage, pins: Pins) -> dict[str, Any]:
             "last lane is the combiner's, whose settings are listed in the order of their addresses",
         }
     return described
+
+
+def _widths(pins: Pins) -> dict[str, int]:
+    """The bits of each port of the exported module, in the order in which it has them."""
+    names = sorted(pins.signature.members, key=lambda name: name.startswith("retire"))
+    return {"clk": 1, "rst": 1, **{name: len(getattr(pins, name)) for name in names}}
 
 
 def _stream(program: Program) -> dict[str, Any]:
@@ -266,7 +273,7 @@ def design_files(image: MachineImage, elements: Array, *, rom: bool = False) -> 
     load = None if rom else (hardware.address_bits, hardware.load_bits, len(loads))
     pins = Pins(component(hardware, image, rom=True) if rom else component(hardware))
     files = {
-        f"{TOP}.v": to_verilog(pins),
+        f"{TOP}.v": with_header(to_verilog(pins), TOP, _widths(pins), image),
         f"{TOP}_tb.v": bench_text(TOP, config.bits, len(inputs), len(expected), cycles, load),
         **{
             f"program{number or ''}.hex": _hex(lane.words.tolist(), config.word_bits)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from .imported import Imported
-from .written import Written
+from .written import Writable, Written
 
-__all__ = ["MODEL_FILES", "import_formulas", "import_model"]
+__all__ = ["FORMULA_FILES", "MODEL_FILES", "import_formulas", "import_model"]
 
 #: Endings of files that hold a model.
 MODEL_FILES = (".onnx",)
+#: Endings of files that become formulas: circuits and sum-product networks.
+FORMULA_FILES = (".blif", ".json")
 
 
 def import_model(given: Any, *, keep_zeros: bool = False) -> Imported | None:
@@ -25,8 +28,7 @@ def import_model(given: Any, *, keep_zeros: bool = False) -> Imported | None:
         from .onnx.graph import import_onnx
 
         return import_onnx(given, keep_zeros)
-    # Classes are told apart by where they come from, so that no library is loaded for that.
-    homes = {base.__module__.partition(".")[0] for base in type(given).__mro__}
+    homes = _homes(given)
     if "onnx" in homes:
         from .onnx.graph import import_onnx
 
@@ -39,9 +41,30 @@ def import_model(given: Any, *, keep_zeros: bool = False) -> Imported | None:
 
 
 def import_formulas(given: Any) -> Written | None:
-    """What is ``given`` as formulas or as a program; None when no front end knows it: a :class:`~.machines.Machine`."""
-    from .machines.machine import Machine
+    """What is ``given`` as formulas or as a program; None when no front end knows it: a :class:`Writable` such as a
+    machine, the path of a file that ends in one of :data:`FORMULA_FILES`, or something of SymPy, alone, in a list or in
+    a dict by name."""
+    if isinstance(given, Writable):
+        return given.written()
+    if isinstance(given, str | os.PathLike):
+        path = os.fspath(given)
+        if path.endswith(".blif"):
+            from .circuits.circuit import Circuit
 
-    if isinstance(given, Machine):
-        return Written({}, repr(given).strip("<>"), program=given.resolvent())
+            return Circuit(path).written()
+        if path.endswith(".json"):
+            from .sum_product import SumProductNetwork
+
+            return SumProductNetwork(path).written()
+        return None
+    parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else (given,)
+    if any("sympy" in _homes(part) for part in parts):
+        from .symbolic import import_expressions
+
+        return import_expressions(given)
     return None
+
+
+def _homes(given: Any) -> set[str]:
+    """The libraries that the class of ``given`` comes from; so no library is loaded to tell classes apart."""
+    return {str(base.__module__).partition(".")[0] for base in type(given).__mro__}

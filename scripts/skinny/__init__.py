@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from skinny.model.formula.function import sqrt as sqrt
     from skinny.model.formula.function import tan as tan
     from skinny.model.formula.function import tanh as tanh
+    from skinny.model.frontends.dag import Dag as Dag
     from skinny.model.frontends.machines.machine import Machine as Machine
     from skinny.model.frontends.machines.recipes import convolutional_machine as convolutional_machine
     from skinny.model.frontends.machines.recipes import dense_machine as dense_machine
     from skinny.model.frontends.machines.recipes import time_machine as time_machine
+    from skinny.model.frontends.products import LinearAttention as LinearAttention
+    from skinny.model.frontends.products import ProductLayer as ProductLayer
+    from skinny.model.frontends.sum_product import SumProductNetwork as SumProductNetwork
     from skinny.model.limits import Limits as Limits
 
     from .board import Board as Board
@@ -45,15 +49,19 @@ if TYPE_CHECKING:
 _HOMES = {
     "Board": "skinny.board",
     "CheckError": "skinny.model.errors",
+    "Dag": "skinny.model.frontends.dag",
     "Formula": "skinny.model.formula.formula",
     "InputError": "skinny.model.errors",
+    "LinearAttention": "skinny.model.frontends.products",
     "Limits": "skinny.model.limits",
     "Machine": "skinny.model.frontends.machines.machine",
     "PrecisionWarning": "skinny.model.errors",
+    "ProductLayer": "skinny.model.frontends.products",
     "Program": "skinny.program",
     "Sampled": "skinny.model.formula.function",
     "SkinnyClassifier": "skinny.estimators",
     "SkinnyRegressor": "skinny.estimators",
+    "SumProductNetwork": "skinny.model.frontends.sum_product",
     "Trace": "skinny.trace",
     "compile": "skinny.program",
     "convolutional_machine": "skinny.model.frontends.machines.recipes",
@@ -77,15 +85,19 @@ _HOMES = {
 __all__ = [
     "Board",
     "CheckError",
+    "Dag",
     "Formula",
     "InputError",
     "Limits",
+    "LinearAttention",
     "Machine",
     "PrecisionWarning",
+    "ProductLayer",
     "Program",
     "Sampled",
     "SkinnyClassifier",
     "SkinnyRegressor",
+    "SumProductNetwork",
     "Trace",
     "compile",
     "convolutional_machine",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from skinny.model.errors import InputError
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import postorder
+from skinny.model.frontends.written import Written
 from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint
 
@@ -19,7 +20,16 @@ from .values import expect_choice
 if TYPE_CHECKING:
     from skinny.model.compiler.pipeline import Compilation, Precision
 
-__all__ = ["LONGEST_TITLE", "STATES_WIDTH", "WIDTH", "as_precision", "box_names", "compile_definitions"]
+__all__ = [
+    "LONGEST_TITLE",
+    "STATES_WIDTH",
+    "WIDTH",
+    "as_precision",
+    "box_names",
+    "compile_definitions",
+    "expect_own_ring",
+    "finished",
+]
 
 #: Longer formulas are cut in the title of a program.
 LONGEST_TITLE = 1000
@@ -113,6 +123,18 @@ def compile_definitions(
     title = title.strip()
     title = title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + " …"
     return compiled, replace(compiled.program, title=title, self_check=self_check, argmax=argmax)
+
+
+def expect_own_ring(written: Written, ring: str | None) -> None:
+    """Refuse a ``ring`` where the formulas are meant for another one."""
+    if ring is not None and written.ring:
+        raise InputError(f"{written.title} is computed in the ring {written.ring}: it goes without another one")
+
+
+def finished(program: Program, written: Written) -> tuple[Program, str]:
+    """The program of what a front end gave, with its ring, and how it was checked beyond the proof."""
+    program = replace(program, ring=written.ring or program.ring)
+    return program, "" if written.check is None else written.check(program)
 
 
 def box_names(definitions: Definitions) -> list[str]:

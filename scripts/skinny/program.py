@@ -47,7 +47,15 @@ from .answers import (
     simulation,
     watched_run,
 )
-from .compiling import LONGEST_TITLE, WIDTH, as_precision, box_names, compile_definitions
+from .compiling import (
+    LONGEST_TITLE,
+    WIDTH,
+    as_precision,
+    box_names,
+    compile_definitions,
+    expect_own_ring,
+    finished,
+)
 from .extras import needs_extra
 from .streams import (
     Piece,
@@ -131,7 +139,9 @@ def compile(
     ``probabilities`` a classifier sends the scores of all classes, of which the host makes probabilities, and with
     ``keep_zeros`` weights that are zero stay, so that ``set_weights`` can change them.
 
-    A :class:`~skinny.Machine` gives the program of its resolvent (docs/frontends.md).
+    A :class:`~skinny.Machine` gives the program of its resolvent. Circuits (the path of a ``.blif`` file), sum-product
+    networks (a ``.json`` file), expressions of SymPy, product layers and graphs of constituents are compiled like
+    formulas, but keep no promise and use as many registers as they need, unless asked otherwise (docs/frontends.md).
     """
     imported = import_model(formula, keep_zeros=bool(keep_zeros))
     if imported is not None:
@@ -193,8 +203,10 @@ def compile(
     else:
         if states:
             raise InputError(f"states are about formulas: {written.title} is compiled without them")
-        definitions, title = Definitions.of(written.outputs, written.states), written.title
-        inputs = inputs or written.inputs
+        expect_own_ring(written, ring)
+        definitions, title = written.definitions, written.title
+        if not definitions.streaming:
+            inputs = inputs or written.inputs
         if ring is None:
             width, keep = width or MOST_WIDTH, keep or "none"
     expect_choice(contract, CONTRACTS, "contract")
@@ -223,7 +235,7 @@ def compile(
         argmax=argmax,
         inputs=inputs.split() if isinstance(inputs, str) else [str(name) for name in inputs],
     )
-    return Program(program)
+    return Program(program if written is None else finished(program, written)[0])
 
 
 def load(path: Path) -> Program:

@@ -26,6 +26,12 @@ __all__ = ["COLOURS", "Trace", "draw_registers", "expect_png", "save_picture", "
 
 #: Colours that differ in lightness as well, so that they print.
 COLOURS = ("#0b6e99", "#d9730d", "#5b3a8c", "#2f7d4f", "#a8324a", "#7a7a7a")
+#: Steps, and outputs, that have room for their values in a picture.
+MOST_LABELS = 24
+#: Registers that have room in a picture.
+MOST_REGISTERS = 64
+#: Matplotlib finds no scale for values beyond.
+LARGEST = 1e300
 
 
 class Trace:
@@ -116,25 +122,68 @@ def trace_lines(
 
 
 def draw_registers(program: Program, ring: Ring, registers: Array) -> Any:
-    """A figure of the registers over time, from elements of shape ``(steps, width)``."""
+    """A figure of the registers over time, from elements of shape ``(steps, width)``. The state after ``t``
+    instructions fills the place from ``t`` to ``t + 1``; a dot is what is sent, a dashed line a restart."""
     # Loaded here, because Matplotlib takes longer to load than all the rest.
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
+    if program.width > MOST_REGISTERS:
+        raise InputError(f"a picture has room for {MOST_REGISTERS} registers, not {program.width:,}: draw a waveform")
+    steps = len(registers)
     figure = Figure(figsize=(10, 1.3 * program.width + 1.2), layout="constrained")
-    axes = figure.subplots(program.width, 1, squeeze=False)[:, 0]
+    axes = figure.subplots(program.width, 1, squeeze=False, sharex=True)[:, 0]
     for number, axis in enumerate(axes):
-        try:
-            decoded = [float(ring.decode(value)) for value in registers[:, number]]
-        except OverflowError:
-            raise InputError(f"R{number}: a value is too large to be drawn") from None
-        axis.step(range(len(decoded)), decoded, where="post", color=COLOURS[number % len(COLOURS)], linewidth=1.2)
+        values = _floats(ring, registers[:, number], number)
+        axis.stairs(values, range(steps + 1), baseline=None, color=COLOURS[number % len(COLOURS)], linewidth=1.4)
         axis.set_ylabel(f"R{number}", rotation=0, labelpad=14)
-        axis.margins(x=0.01)
+        axis.margins(y=0.3)
+        if min(values) == max(values):
+            axis.set_ylim(values[0] - 1, values[0] + 1)
         axis.grid(alpha=0.3)
-        axis.tick_params(labelbottom=number == program.width - 1)
+        if steps <= MOST_LABELS:
+            sent = {output.at for output in program.outputs if output.register == number}
+            for step, value in enumerate(values):
+                if step not in sent and (step == 0 or value != values[step - 1]):
+                    _label(axis, step, steps, value, f"{value:.6g}", "#404040")
+    units = Units(program, ring)
+    for number, output in enumerate(program.outputs):
+        element = registers[output.at, output.register]
+        axis, value = axes[output.register], float(ring.decode(element))
+        axis.plot(output.at + 0.5, value, "o", color="black", markersize=4)
+        if len(program.outputs) <= MOST_LABELS:
+            text = f"{output.name} = {float(units.in_output(number, ring.decode(element))):.6g}"
+            _label(axis, output.at, steps, value, text, "black", below=number % 2 == 1)
+        if output.restart:
+            for each in axes:
+                each.axvline(output.at + 1, color="black", linewidth=1, linestyle="--")
+            if len(program.outputs) <= MOST_LABELS:
+                place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+                axes[0].annotate("restart", (output.at + 1, 1), (3, -3), fontsize=8, **place)
     axes[0].set_title(f"registers of one inference in {ring.name}: {len(program)} instructions")
-    axes[-1].set_xlabel("instruction")
+    axes[-1].set_xlabel("instructions done")
+    axes[-1].set_xlim(0, steps)
+    axes[-1].xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     return figure
+
+
+def _floats(ring: Ring, elements: Array, register: int) -> list[float]:
+    """What can be drawn of a register, or an error."""
+    try:
+        values = [float(ring.decode(element)) for element in elements]
+    except OverflowError:
+        values = [np.inf]
+    if not max(map(abs, values)) < LARGEST:
+        raise InputError(f"R{register}: a value is too large to be drawn")
+    return values
+
+
+def _label(axis: Any, step: int, steps: int, value: float, text: str, colour: str, *, below: bool = False) -> None:
+    """Write ``text`` above or below the middle of a step, inside the picture."""
+    side = "center" if 0.06 < (step + 0.5) / steps < 0.94 else "left" if 2 * step < steps else "right"
+    place = {"ha": side, "va": "top" if below else "bottom", "textcoords": "offset points"}
+    paper = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 1}
+    axis.annotate(text, (step + 0.5, value), (0, -5 if below else 5), fontsize=8, color=colour, bbox=paper, **place)
 
 
 def save_picture(figure: Any, file: IO[bytes]) -> None:

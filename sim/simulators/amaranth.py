@@ -17,11 +17,16 @@ from skinny.sim.check.steps import CoreStep
 __all__ = ["run_steps"]
 
 
-def run_steps(core: Core | ParallelEngine, steps: Iterable[CoreStep], vcd: str | None = None) -> list[Record]:
-    """Do ``steps`` one after the other on ``core``; returns the record of each run. Raises :exc:`CheckError` on the
-    first difference from the cycle model."""
-    pins = Pins(core)
-    ports = {"rst": Signal(), **{name: getattr(pins, name) for name in pins.signature.members}}
+def run_steps(
+    core: Core | ParallelEngine,
+    steps: Iterable[CoreStep],
+    vcd: str | None = None,
+    pins: list[dict[str, int]] | None = None,
+) -> list[Record]:
+    """Do ``steps`` one after the other on ``core``; returns the record of each run. ``pins`` gets what is on each pin
+    in each cycle. Raises :exc:`CheckError` on the first difference from the cycle model."""
+    design = Pins(core)
+    ports = {"rst": Signal(), **{name: getattr(design, name) for name in design.signature.members}}
     records: list[Record] = []
 
     async def testbench(ctx: Any) -> None:
@@ -34,10 +39,12 @@ def run_steps(core: Core | ParallelEngine, steps: Iterable[CoreStep], vcd: str |
         runner = StepRunner(read, write, {name: len(port) for name, port in ports.items()})
         for step in steps:
             for _ in runner.do(step):
+                if pins is not None:
+                    pins.append({name: read(name) for name in ports})
                 await ctx.tick()
         records.extend(runner.records)
 
-    simulator = Simulator(ResetInserter(ports["rst"])(pins))
+    simulator = Simulator(ResetInserter(ports["rst"])(design))
     simulator.add_clock(1e-8)
     simulator.add_testbench(testbench)
     if vcd is None:

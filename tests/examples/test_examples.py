@@ -30,7 +30,9 @@ NAMES = re.findall(r"^\| \[(\w+)\]", INDEX.partition("\n\n| example | what it sh
 
 
 def test_every_example_is_in_the_index():
-    assert {path.parent.name for path in EXAMPLES.glob("*/README.md")} == set(re.findall(r"^\| \[(\w+)\]", INDEX, re.M))
+    assert {path.parent.name for path in EXAMPLES.glob("*/README.md")} == set(
+        re.findall(r"\]\((\w+)/README\.md\)", INDEX)
+    )
 
 
 def python_text(formula):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from skinny.sim.fpga import bitstream as board
@@ -56,6 +57,22 @@ def test_what_is_written(folder, skinny, tools):
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     assert manifest["device"].startswith("skinny 1 board=icebreaker clock=30000000 ")
     assert (manifest["files"], manifest["rams"]) == (names, {"used": 11, "available": 30})
+
+
+def test_there_is_room_for_other_formulas(folder, skinny, tools):
+    tools()
+
+    def sizes(*words):
+        code, _, err = skinny(*BUILD, *words)
+        assert code == 0, err
+        device = json.loads((folder / "out" / "manifest.json").read_text())["device"]
+        return {name: int(value) for name, value in re.findall(r"\b(depth|inputs|weights)=([0-9]+)", device)}
+
+    assert sizes() == {"depth": 256, "inputs": 16, "weights": 256}
+    assert sizes("--depth", "8", "--inputs", "2", "--weights", "4") == {"depth": 8, "inputs": 2, "weights": 4}
+    assert skinny("compile", "y = " + " + ".join(f"{n + 8}/8*x{n}" for n in range(300)), "-o", "p.skn")[0] == 0
+    assert sizes() == {"depth": 512, "inputs": 512, "weights": 512}
+    assert sizes("--roll") == {"depth": 256, "inputs": 512, "weights": 512}
 
 
 def test_a_self_check_is_built_in(folder, skinny, tools):

@@ -35,6 +35,7 @@ def asked(monkeypatch):
             predicted=9,
             checked="by looking at it",
             seconds=0.5,
+            errors={},
         )
 
     stub = ModuleType("skinny.model.compiler.pipeline")

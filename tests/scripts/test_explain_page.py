@@ -21,6 +21,7 @@ from skinny.model.program.storage import load, save
 from skinny.model.rings import parse_ring
 from skinny.model.run.golden import trace
 from skinny.scripts.cli import main
+from skinny.scripts.explain_page import run_names
 
 DOCS = Path(__file__).parents[2] / "docs" / "explain.md"
 FLAGS = (
@@ -153,11 +154,12 @@ def write_values(path, fractions):
 
 
 @pytest.mark.parametrize("ring", ["exact", "fixed:16.8", "prime:8191", "real"])
-def test_stepping_shows_the_golden_values(show, ring):
-    page = show("p.skn", "--a", "a=3,b=5", "--b", "a=4,b=1", "--ring", ring)
+def test_stepping_shows_the_golden_values(show, answer, ring):
+    given = ("p.skn", "--a", "a=3,b=5", "--b", "a=4,b=1", "--ring", ring)
+    page = show(*given)
     ring, program = parse_ring(ring), load("p.skn")
     golden = ring.decode_all(trace(program, ring, ring.encode_all([[3, 5], [4, 1]])))
-    assert page.step() == 1  # where the runs part
+    assert page.step() == answer("explain", *given)["growth"][0]["step"]  # where they part most
     page.press(Keys.HOME)
     for at, (a, b) in enumerate(golden):
         assert page.step() == at
@@ -182,8 +184,10 @@ def test_large_numbers_stay_exact(show, folder):
     assert page.by_id("a0").text.startswith("≈-3.7")
     a, b = 1 - 2**53, 2**53 - 2  # each is a float, their difference is none
     page = show("l.skn", "--a", f"a={a}", "--b", f"a={b}")
+    page.script("go(1)")
     assert page.registers() == [[a, 1, 0], [b, 1, 0], [b - a, 0, 0]]
     page = show("l.skn", "--a", f"a={10**20}", "--b", f"a={10**20 + 1}")  # one as floats
+    page.script("go(1)")
     assert page.by_id("apart").text == "apart by 1 (+1)"
 
 
@@ -205,17 +209,68 @@ def test_every_way_to_move(show, digits):
     plot = page.by_id("trace")
     ActionChains(page.browser).move_to_element(plot).click().perform()
     width = plot.size["width"]
-    assert page.step() == round((width / 2 - 66) / (width - 66 - 12) * last)
+    assert page.step() == int((width / 2 - 66) / (width - 66 - 12) * (last + 1))
     for _ in range(2):
         page.by_id("in").click()
-    assert page.script("return view[1] - view[0]") == pytest.approx(last / 4)
+    assert page.script("return view[1] - view[0]") == pytest.approx((last + 1) / 4)
     before = page.script("return view[0]")
     ActionChains(page.browser).move_to_element(plot).click_and_hold().move_by_offset(-100, 0).release().perform()
-    assert page.script("return view[0]") == pytest.approx(before + 100 / (width - 78) * last / 4)
+    assert page.script("return view[0]") == pytest.approx(before + 100 / (width - 78) * (last + 1) / 4)
     page.by_id("fit").click()
-    assert page.script("return view") == [0, last]
+    assert page.script("return view") == [0, last + 1]
+    ActionChains(page.browser).move_to_element_with_offset(plot, width / 2 - 12 - 3, 0).click().perform()
+    assert page.step() == last  # the last state is as wide as the others
     page.by_id("symlog").click()
     assert page.by_id("symlog").get_attribute("aria-pressed") == "true"
+
+
+def test_the_runs_are_called_by_what_was_given(show, digits):
+    names = ["digits.csv:1", "digits.csv:2"]
+    page = show("score.skn", "--a", names[0], "--b", names[1], "--shape", "8x8")
+    assert [key.text for key in page.browser.find_elements(By.CSS_SELECTOR, "#trace-card .key")] == names
+    heads = [cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "#step-card thead th")]
+    assert heads == ["register", *names, "difference", "term", *names, "change"]
+    assert [each.text for each in page.browser.find_elements(By.CSS_SELECTOR, "figcaption")][:2] == names
+    assert "from digits.csv:1 to digits.csv:2" in page.by_id("method").text
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (("a=1,b=2", "a=3,b=2"), ["a=1,b=2", "a=3,b=2"]),
+        (("some/where/x.csv:1", "other/x.csv:12"), ["x.csv:1", "x.csv:12"]),
+        (("x.csv:1", "x.csv:1"), ["a: x.csv:1", "b: x.csv:1"]),
+        (
+            ("first=100,second=200,third=3", "first=100,second=200,third=4"),
+            ["a: first=100,second=200,th…", "b: first=100,second=200,th…"],
+        ),
+    ],
+)
+def test_names_of_runs(given, names):
+    assert run_names(*given) == names
+
+
+def test_numbers_are_decimals(show):
+    page = show("p.skn", "--a", "a=1/2,b=-1/3", "--b", "a=3/8,b=1/7")
+    for at in range(len(load("p.skn")) + 1):
+        page.script("go(arguments[0])", at)
+        assert "/" not in page.by_id("registers").text + page.by_id("terms").text
+    page.script("go(2)")
+    row = page.browser.find_elements(By.CSS_SELECTOR, "#terms tr:first-child td")
+    assert [cell.text for cell in row] == ["2·a", "0.5", "0.375", "-0.25"]
+    assert "/" not in page.by_id("sharelist").text + page.by_id("outputs").text
+
+
+def test_the_distance_has_a_scale(show):
+    page = show("p.skn", "--a", "a=3,b=5", "--b", "a=4,b=1")
+    texts, most = page.script(
+        "const seen = [], old = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { seen.push(text); };"
+        "try { drawOverview(); } finally { CanvasRenderingContext2D.prototype.fillText = old; }"
+        "return [seen, Math.max(...apart)]"
+    )
+    assert texts[:2] == [f"{most:g}", "0"]
+    assert texts[-1] == "apart"
 
 
 def test_the_current_step_is_highlighted(show):
@@ -289,17 +344,23 @@ def test_the_traces_are_drawn(show, digits):
     assert min(seen.values()) > 500
 
 
-def test_a_narrow_window_needs_no_sideways_scrolling(show, digits, browser):
+def test_a_phone_needs_no_sideways_scrolling(show, digits):
     page = show("score.skn", "--a", "digits.csv:1", "--b", "digits.csv:2", "--shape", "8x8")
-    browser.set_window_size(500, 900)
+    page.browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    )
     try:
         page.settle()
         assert page.script("return document.documentElement.scrollWidth <= innerWidth")
-        assert page.by_id("trace-card").rect["width"] > 400
+        assert page.by_id("trace-card").rect["width"] > 360
+        tables = page.script(
+            "return [...document.querySelectorAll('table')].map(e => e.scrollWidth - e.parentElement.clientWidth)"
+        )
+        assert max(tables) <= 0
         tops = [page.by_id(name).rect["y"] for name in ("trace-card", "step-card", "big-card", "picture")]
         assert tops == sorted(tops)
     finally:
-        browser.set_window_size(1400, 1000)
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_nothing_is_loaded_from_elsewhere(show):

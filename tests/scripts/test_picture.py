@@ -4,6 +4,7 @@ import json
 
 import pytest
 from skinny.scripts.cli import main
+from skinny.scripts.picture import lengths_figure
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -26,6 +27,17 @@ def test_trace_is_drawn_for_every_register(program, tmp_path, capsys):
     data = out.read_bytes()
     assert data.startswith(SIGNATURE)
     assert int.from_bytes(data[16:20]) == 1100
+
+
+def test_the_bound_can_be_seen_below_the_textbook_line():
+    for axis, bound in zip(lengths_figure((2, 4)).axes, ([4, 16], [1024, 4096]), strict=True):
+        assert axis.get_ylabel() == "program words"
+        lines = {line.get_label(): line for line in axis.lines}
+        assert list(lines) == ["bound 4^depth", "textbook recursion", "Skinny, in-place", "Skinny, clean"]
+        wide, narrow, *_ = lines.values()
+        assert list(wide.get_ydata()) == bound
+        assert wide.get_linewidth() > 3 * narrow.get_linewidth()
+        assert wide.get_zorder() <= narrow.get_zorder()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from skinny.model.formula.formula import Formula, constant, total
 from skinny.model.program.program import MOST_WIDTH, Program
 from skinny.model.rings import Number, exact_number
 
+from ..written import Writable, Written
 from .nonlinearity import Nonlinearity, applied, expect_nonlinearity, value_and_slope
 from .resolvent import resolvent_program
 
@@ -28,7 +29,7 @@ __all__ = ["Machine", "Weights"]
 Weights = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | np.typing.NDArray[Any]
 
 
-class Machine:
+class Machine(Writable):
     """A machine ``f(x) = W·σ(x)`` of ``n`` nodes. ``weights`` is the matrix ``W``, as ``n`` rows of ``n`` numbers or as
     a dict of those that are not zero by ``(i, j)``: node ``i`` reads node ``j``. ``nonlinearity`` is None, ``"relu"``,
     ``"square"`` or a Python function that takes a formula and gives one.
@@ -178,6 +179,9 @@ class Machine:
                 self.formulas(*chosen), width=MOST_WIDTH, keep=frozenset(), inputs=[f"x{node}" for node in chosen[0]]
             ).program
         return resolvent_program(self.n, self.parts, self.order, *chosen)
+
+    def written(self) -> Written:
+        return Written({}, repr(self).strip("<>"), program=self.resolvent())
 
     def _nodes(self, given: Iterable[int] | None, what: str) -> list[int]:
         if given is None:

@@ -1,9 +1,11 @@
 """Which front end a model is for."""
 
+import json
 import subprocess
 import sys
 
 import numpy as np
+import sympy
 from onnx import helper, numpy_helper
 from skinny.model.frontends.find import import_formulas, import_model
 from skinny.model.frontends.machines.machine import Machine
@@ -51,7 +53,8 @@ def test_what_is_no_model_is_left_alone():
 def test_a_program_of_a_formula_loads_no_library_of_models():
     text = (
         "import sys, skinny; skinny.compile('y = a*b'); skinny.model.frontends.find.import_model(3); "
-        "print(sorted({m.split('.')[0] for m in sys.modules} & {'sklearn', 'onnx', 'scipy'}))"
+        "skinny.model.frontends.find.import_formulas([3]); "
+        "print(sorted({m.split('.')[0] for m in sys.modules} & {'sklearn', 'onnx', 'scipy', 'sympy'}))"
     )
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -60,5 +63,20 @@ def test_formulas_and_programs_of_front_ends():
     written = import_formulas(Machine(2, {(1, 0): 3}))
     assert written.title == "Machine of 2 nodes, 1 weights, depth 1"
     assert len(written.program) == 3
-    for given in ("y = a*b", {"y": 1}, 3, None, np.zeros(3)):
+    for given in ("y = a*b", {"y": 1}, 3, None, np.zeros(3), [], {}):
         assert import_formulas(given) is None
+
+
+def test_files_become_formulas(tmp_path):
+    (tmp_path / "c.blif").write_text(".inputs a b\n.outputs y\n.names a b y\n11 1\n")
+    network = {"variables": {"a": 2}, "root": "n", "nodes": {"n": {"bernoulli": 0.5, "of": "a"}}}
+    (tmp_path / "n.json").write_text(json.dumps(network))
+    assert list(import_formulas(str(tmp_path / "c.blif")).outputs) == ["y"]
+    assert list(import_formulas(tmp_path / "n.json").outputs) == ["p"]
+
+
+def test_what_sympy_makes_alone_in_a_list_or_by_name():
+    x = sympy.Symbol("x")
+    assert list(import_formulas(x).outputs) == ["y"]
+    assert list(import_formulas([1, x]).outputs) == ["y0", "y1"]
+    assert list(import_formulas({"u": x + 1}).outputs) == ["u"]

@@ -1,7 +1,7 @@
 """The two tables of lengths hold: proven optima are met, the prototype's lengths are met or beaten."""
 
 import pytest
-from skinny.scripts.bench.lengths import FLOOR, NEARLY, OPEN, SHORTEST, Row, measure
+from skinny.scripts.bench.lengths import FLOOR, NEARLY, SHORTEST, Row, measure
 
 
 def name_of(row: Row) -> str:
@@ -17,11 +17,6 @@ def test_proven_shortest_is_met_exactly(row):
 @pytest.mark.parametrize("row", NEARLY, ids=name_of)
 def test_proven_shortest_is_met_within_a_quarter(row):
     assert row.target <= measure(row) <= row.target * 5 // 4
-
-
-@pytest.mark.parametrize(("row", "reached"), list(zip(OPEN, (1575, 16975), strict=True)), ids=["64", "256"])
-def test_open_rows_do_not_get_worse(row, reached):
-    assert row.target < measure(row) <= reached, "met at last? move the row to FLOOR"
 
 
 @pytest.mark.parametrize("row", FLOOR, ids=name_of)
