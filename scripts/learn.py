@@ -242,17 +242,19 @@ def _draw(
     folder = Path(args.pictures)
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "curve.png"]
-    rivals = []
-    if table.classes:
-        from .bench.learn_rivals import rivals as compare
+    from .bench.learn_rivals import networks, rivals
 
-        inside = np.setdiff1d(np.arange(len(table.rows)), tested)
-        seen, new = (table.rows[inside], table.targets[inside]), (table.rows[tested], table.targets[tested])
-        with _progress() as progress:
-            progress.add_task("fitting the rivals", total=None)
-            found = compare(*seen, *new, args.seed, numbers=False)
-        rivals = [(name, *entry) for name, entry in found.items()]
-    draw_curve(answer["curve"], rivals, table.classes, str(written[0]))
+    inside = np.setdiff1d(np.arange(len(table.rows)), tested)
+    given = (table.rows[inside], table.targets[inside], table.rows[tested], table.targets[tested])
+    budgets = [entry["budget"] for entry in answer["curve"] if entry["budget"] is not None]
+    units = (12, 16) if image else (2, 4)
+    with _progress() as progress:
+        progress.add_task("fitting the rivals", total=None)
+        others = rivals(*given, args.seed, not table.classes)
+        nets = networks(*given, budgets, args.seed, not table.classes, units=units, image=image, effort=args.effort)
+    draw_curve(
+        answer["curve"], nets, [(name, *entry) for name, entry in others.items()], table.classes, str(written[0])
+    )
     if table.classes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

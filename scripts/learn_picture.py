@@ -23,12 +23,20 @@ def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tup
 
 
 def draw_curve(
-    curve: Sequence[dict[str, Any]], rivals: Sequence[tuple[str, int | None, float]], classes: bool, path: str
+    curve: Sequence[dict[str, Any]],
+    networks: Sequence[dict[str, Any]],
+    rivals: Sequence[tuple[str, int | None, float]],
+    classes: bool,
+    path: str,
 ) -> None:
-    """Accuracy or R² on test rows against cycles. ``rivals`` are names, cycles (None: not a program) and scores."""
+    """Accuracy or R² on test rows against cycles, also of networks with relu. ``rivals`` are names, cycles (None: not a
+    program) and scores."""
     figure, ((axes,),) = _figure(7, 4.5)
     points = sorted((entry["cycles"], entry["test"]) for entry in curve)
     axes.plot(*zip(*points, strict=True), "o-", color="black", label="learned skinny programs")
+    if networks:
+        others = sorted((entry["cycles"], entry["score"]) for entry in networks)
+        axes.plot(*zip(*others, strict=True), "^--", color="gray", label="networks with relu")
     for number, (name, cycles, score) in enumerate(rivals):
         if cycles is None:
             axes.axhline(score, color=f"C{number}", linestyle=":", label=name)

@@ -137,7 +137,7 @@ def draw_parallel(args: argparse.Namespace) -> None:
     rows = bench_parallel()
     lanes = [row["lanes"] for row in rows]
     figure, (axis,) = _new_figure(1, 5)
-    axis.loglog(lanes, lanes, color=COLOURS[5], linestyle="--", label="K", base=2)
+    axis.loglog(lanes, lanes, color=COLOURS[5], linewidth=7, alpha=0.35, label="K", base=2)
     for key, label, colour, marker, below in (
         ("speed_up", "speed-up of one inference", COLOURS[0], "o", True),
         ("times_luts", "LUTs, ECP5", COLOURS[1], "s", False),

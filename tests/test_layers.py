@@ -101,7 +101,6 @@ UNTESTED = {
     "scripts/bench/parallel.py",
     "scripts/bench/sim.py",
     "scripts/common.py",
-    "scripts/fault_map.py",
     "scripts/inputs.py",
     "scripts/options.py",
     "scripts/skinny/answers.py",

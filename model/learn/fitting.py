@@ -8,35 +8,44 @@ few, the setting that does best in cross-validation is trained with all rows fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from skinny.model.errors import InputError
 
 from .copies import image_copies, table_copies
 from .network import Array, Models, Shape, initial
-from .pruning import RATE, cycles, drop_dead, prune_path
+from .pruning import cycles, drop_dead, prune_path
 from .sparse import Sparse, sparse
-from .teacher import fit_teacher
-from .training import Batches, loss_and_errors, outputs_of, train, with_one
+from .teacher import Teacher, fit_teacher
+from .training import Batches, losses_of, outputs_of, train, with_one
 
-__all__ = ["Fitted", "Job", "Point", "Setting", "fit", "least_cycles", "settings_for"]
+__all__ = ["MANY", "Fitted", "Job", "Point", "Setting", "best_of", "fit", "least_cycles", "settings_for"]
+
+Key = TypeVar("Key")
 
 #: Rows from which on a part is kept back once, in place of cross-validation.
 MANY = 600
 #: The part of the rows that is kept back, and the parts of cross-validation.
-KEPT_BACK, FOLDS = 0.2, 4
+KEPT_BACK, FOLDS = 0.2, 5
 #: Copies of each row.
 COPIES = 12
 #: The teacher's outputs become a distribution as ``softmax(SHARPNESS·f)``.
 SHARPNESS = 3.5
-#: Steps of training, rates from the first to the last, and steps after the last pruning.
-TRAINED, RATES, REFITTED = 2000, (1e-2, 1e-3), 1000
+#: How far targets of many rows are those of the teacher.
+TAUGHT = 0.9
+#: Steps of training, and after the last pruning.
+TRAINED, REFITTED = 2000, 1000
+#: Rates of training, from the first to the last, and in pruning.
+RATES, RATE = (1e-2, 1e-3), 3e-3
+#: With few rows: the part of the steps, and how much larger rates are. Few rows are told apart by large weights.
+FEW_STEPS, FEW_RATES = 0.2, 8.0
+#: By how many standard errors a simpler program may be behind the best: accuracies on few rows say little.
+TOLERATED = {"classes": 1.0, "sign": 1.0, "numbers": 0.0}
 #: How much a point of cross-entropy counts beside the accuracy that is chosen by.
-LOSS_COUNTS = 0.05
+LOSS_COUNTS = 0.2
 
 
 class Setting(NamedTuple):
@@ -48,9 +57,13 @@ class Setting(NamedTuple):
     taught: float
     noise: float
 
+    @property
+    def kind(self) -> str:
+        """Family and units."""
+        return f"{self.family}, {self.units} unit{'s' * (self.units > 1)}" if self.units else self.family
+
     def __str__(self) -> str:
-        units = f", {self.units} units" if self.units else ""
-        return f"{self.family}{units}, {'teacher' if self.taught else 'no teacher'}, noise {self.noise:g}"
+        return f"{self.kind}, {'teacher' if self.taught else 'no teacher'}, noise {self.noise:g}"
 
 
 class Job(NamedTuple):
@@ -73,6 +86,25 @@ class Job(NamedTuple):
         if self.task == "numbers":
             return int(self.targets.shape[1])
         return 1 if self.task == "sign" else int(self.targets.max()) + 1
+
+    @property
+    def many(self) -> bool:
+        """Whether there are rows enough to keep a part of them back."""
+        return len(self.rows) >= MANY
+
+    def steps(self, count: int) -> int:
+        """So many steps of training, for these rows and this pace."""
+        return max(1, round(count * self.speed))
+
+    def rates(self, first: float, last: float) -> tuple[float, float]:
+        """Rates of training, from the first to the last, for these rows."""
+        times = 1.0 if self.many else FEW_RATES
+        return times * first, times * last
+
+    @property
+    def speed(self) -> float:
+        """What steps of training are multiplied by."""
+        return self.pace * (1 if self.many else FEW_STEPS)
 
 
 class Point(NamedTuple):
@@ -124,17 +156,16 @@ def settings_for(task: str, outputs: int, width: int, rows: int) -> tuple[Settin
         families += [("squares", 1), ("products", 1)]
         families += [("separate", outputs)] if outputs > 1 else []
     elif rows >= MANY:
-        families += [
-            (family, m) for family, m in (("squares", 2), ("squares", 6), ("products", 4), ("products", 8)) if m <= most
-        ]
+        families += [(family, m) for family, m in (("squares", 2), ("products", 4), ("products", 8)) if m <= most]
     else:
         families += [("squares", 2), ("products", 2)]
     if task == "numbers":
         kinds: tuple[tuple[float, float], ...] = ((0.0, 0.02), (0.0, 0.1), (0.7, 0.02))
     elif rows >= MANY:
-        kinds = ((0.9, 0.15),)
+        # The more units, the more noise they bear.
+        return tuple(Setting(family, units, TAUGHT, 0.08 + 0.01 * min(units, 7)) for family, units in families)
     else:
-        kinds = ((0.0, 0.05), (0.0, 0.15), (0.7, 0.1))
+        kinds = ((0.0, 0.05), (0.0, 0.2), (0.7, 0.1))
     return tuple(Setting(family, units, *kind) for kind in kinds for family, units in families)
 
 
@@ -151,8 +182,7 @@ def fit(job: Job, watch: Callable[[str, float], None] = lambda what, done: None)
     least = least_cycles(job.task, job.outputs)
     if min(job.budgets) < least:
         raise InputError(f"a program of {job.outputs} outputs takes {least} cycles at least, not {min(job.budgets)}")
-    many = len(job.rows) >= MANY
-    chosen = _choose_once(job, watch) if many else _choose_by_folds(job, watch)
+    chosen = _choose_once(job, watch) if job.many else _choose_by_folds(job, watch)
     return Fitted(tuple(chosen))
 
 
@@ -180,10 +210,19 @@ def _wanted(job: Job, scaling: _Scaled, targets: Array) -> Array:
 
 
 class _Source:
-    """The batches of some rows, with and without teacher and copies."""
+    """The batches of some rows, with and without teacher and copies. The teacher is ``like`` that of another source."""
 
-    def __init__(self, job: Job, scaling: _Scaled, rows: Array, targets: Array, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        job: Job,
+        scaling: _Scaled,
+        rows: Array,
+        targets: Array,
+        rng: np.random.Generator,
+        like: _Source | None = None,
+    ) -> None:
         self.job = job
+        self.teacher: Teacher | None = None if like is None else like.teacher
         self.varied = (~scaling.constant).astype(np.float32)
         self.rows = scaling.rows(rows)
         self.wanted = _wanted(job, scaling, targets)
@@ -200,10 +239,10 @@ class _Source:
             classes = np.zeros(len(rows), int) if job.task == "numbers" else targets
             copies = table_copies(self.rows, classes, COPIES, rng)
         signed = self.wanted if job.task == "numbers" else 2 * self.wanted - 1
-        teacher = fit_teacher(self.rows, signed, rng)
+        self.teacher = fit_teacher(self.rows, signed, rng, self.teacher)
         self.copied = np.concatenate([self.rows[None], copies]).reshape(-1, self.rows.shape[1]).astype(np.float32)
         self.repeats = COPIES + 1
-        said = teacher.predict(self.copied)
+        said = self.teacher.predict(self.copied)
         if job.task == "sign":
             said = 1 / (1 + np.exp(-np.clip(2 * SHARPNESS * said, -60, 60)))
         elif job.task == "classes":
@@ -225,17 +264,16 @@ class _Source:
         return Batches(self.copied, targets.astype(np.float32), noise)
 
 
-def _score(job: Job, scaling: _Scaled, models: Models, rows: Array, targets: Array) -> tuple[Array, Array]:
-    """What is chosen by, and what is told, of each model on ``rows`` that are scaled already."""
+def _rates(job: Job, scaling: _Scaled, models: Models, rows: Array, targets: Array) -> tuple[Array, Array]:
+    """What is chosen by, and what is told, of each model on each of the ``rows``, which are scaled already: right or
+    wrong, or the part of R²."""
     outputs = outputs_of(models, rows).astype(np.float64)
-    wanted = _wanted(job, scaling, targets)
-    losses, _ = loss_and_errors(job.task, outputs, wanted[None])
+    losses = losses_of(job.task, outputs, _wanted(job, scaling, targets)[None])
     if job.task == "numbers":
-        spread = ((wanted - wanted.mean(axis=0)) ** 2).sum()
-        told = 1 - 2 * losses * len(rows) / max(float(spread), 1e-12)
+        told = 1 - 2 * losses / job.outputs
         return told, told
     decided = outputs[:, 0] > 0 if job.task == "sign" else outputs.argmax(axis=1)
-    told = (decided == targets).mean(axis=1)
+    told = (decided == targets).astype(np.float64)
     return told - LOSS_COUNTS * losses, told
 
 
@@ -250,22 +288,23 @@ def _train_path(
 ) -> None:
     """Train and prune ``restarts`` models of each part; ``reached`` gets them, refitted, at each budget."""
     shape = Shape(setting.family, setting.units, batches.rows.shape[1], job.outputs)
-    parts = batches.parts or (np.arange(len(batches.rows)),)
-    models = initial(shape, restarts * len(parts), rng)
+    groups = batches.groups
+    models = initial(shape, restarts * len(groups), rng)
     models.kept[:, :, :-1] &= np.ptp(batches.rows, axis=0) > 0
-    if job.task == "numbers" or len(job.rows) < MANY:
+    if job.task == "numbers" or not job.many:
         # Slopes may be far from zero, where descent would begin.
-        ridges = np.stack([_ridge(batches.rows[part], batches.targets[part]) for part in parts])
+        ridges = np.stack([_ridge(batches.rows[group], batches.targets[group]) for group in groups])
         models.forms[:, shape.factors :] = np.repeat(ridges, restarts, axis=0)
     models.mask()
-    train(models, job.task, batches, rng, _steps(TRAINED, job), RATES, watch=watch)
+    train(models, job.task, batches, rng, job.steps(TRAINED), job.rates(*RATES), watch=watch)
 
     def refit(budget: int, pruned: Models) -> None:
         drop_dead(pruned)
-        train(pruned, job.task, batches, rng, _steps(REFITTED, job), (RATE, 0.0), watch=watch)
+        train(pruned, job.task, batches, rng, job.steps(REFITTED), job.rates(RATE, 0.0), watch=watch)
         reached(budget, pruned)
 
-    prune_path(models, job.task, batches, rng, sorted(set(job.budgets), reverse=True), refit, watch, job.pace)
+    budgets = sorted(set(job.budgets), reverse=True)
+    prune_path(models, job.task, batches, rng, budgets, refit, watch, pace=job.speed, rate=job.rates(RATE, RATE)[0])
 
 
 def _ridge(rows: Array, targets: Array) -> Array:
@@ -273,10 +312,6 @@ def _ridge(rows: Array, targets: Array) -> Array:
     ones = with_one(rows.astype(np.float64))[0]
     squares = ones.T @ ones + 1e-3 * len(rows) * np.diag(np.append(ones[:, :-1].var(axis=0), 0) + 1e-9)
     return np.asarray(np.linalg.solve(squares, ones.T @ targets).T)
-
-
-def _steps(steps: int, job: Job) -> int:
-    return max(1, round(steps * job.pace))
 
 
 def _choose_once(job: Job, watch: Callable[[str, float], None]) -> list[Point]:
@@ -294,25 +329,26 @@ def _choose_once(job: Job, watch: Callable[[str, float], None]) -> list[Point]:
     else:
         seen = rows
     best: dict[int, tuple[float, float, Setting, Models]] = {}
-    for number, setting in enumerate(job.settings):
+    families = _families(job.settings)
+    for number, settings in enumerate(families):
 
-        def reached(budget: int, models: Models, setting: Setting = setting) -> None:
-            by, _ = _score(job, scaling, models, seen, np.tile(targets, len(seen) // len(targets)))
-            _, told = _score(job, scaling, models, rows, targets)
-            at = int(by.argmax())
-            if budget not in best or by[at] > best[budget][0]:
-                best[budget] = float(by[at]), float(told[at]), setting, models.part([at])
+        def reached(budget: int, models: Models, settings: Sequence[Setting] = settings) -> None:
+            by, _ = _rates(job, scaling, models, seen, np.tile(targets, len(seen) // len(targets)))
+            at = int(by.mean(axis=1).argmax())
+            if budget not in best or by[at].mean() > best[budget][0]:
+                one = models.part([at])
+                _, told = _rates(job, scaling, one, rows, targets)
+                best[budget] = float(by[at].mean()), float(told.mean()), settings[at // job.restarts], one
 
-        done = number / (len(job.settings) + 1)
-        watch(str(setting), done)
-        ticks = _Ticks(watch, str(setting), done, 1 / (len(job.settings) + 1), job)
-        _train_path(job, setting, source.batches(setting), rng, job.restarts, reached, ticks)
-    watch("all rows", len(job.settings) / (len(job.settings) + 1))
-    whole = _Source(job, scaling, job.rows, job.targets, rng)
+        ticks = _Ticks(watch, settings, number / (len(families) + 1), 1 / (len(families) + 1), job)
+        together = _together([source.batches(setting) for setting in settings])
+        _train_path(job, settings[0], together, rng, job.restarts, reached, ticks)
+    watch("all rows", len(families) / (len(families) + 1))
+    whole = _Source(job, scaling, job.rows, job.targets, rng, source)
     out = []
     for budget in sorted(best, reverse=True):
         _, told, setting, models = best[budget]
-        train(models, job.task, whole.batches(setting), rng, _steps(REFITTED, job), (RATE, 0.0))
+        train(models, job.task, whole.batches(setting), rng, job.steps(REFITTED), job.rates(RATE, 0.0))
         out.append(_point(job, scaling, budget, told, setting, models, 0))
     return out
 
@@ -325,49 +361,82 @@ def _choose_by_folds(job: Job, watch: Callable[[str, float], None]) -> list[Poin
     everything = np.arange(len(job.rows))
     watch("the teacher", 0.0)
     groups = [*(np.setdiff1d(everything, held) for held in folds), everything]
-    sources = [_Source(job, scaling, job.rows[inside], job.targets[inside], rng) for inside in groups]
-    restarts = max(1, job.restarts // 2)
-    scores: dict[tuple[int, Setting], tuple[float, float]] = {}
+    sources: list[_Source] = []
+    for inside in groups:
+        sources.append(_Source(job, scaling, job.rows[inside], job.targets[inside], rng, *sources[:1]))
+    restarts = max(1, job.restarts // 4)
+    rates: dict[tuple[int, Setting], tuple[Array, Array]] = {}
     finals: dict[tuple[int, Setting], Models] = {}
-    for place, setting in enumerate(job.settings):
+    families = _families(job.settings)
+    for place, settings in enumerate(families):
 
-        def reached(budget: int, models: Models, setting: Setting = setting) -> None:
-            by = told = 0.0
-            for number, held in enumerate(folds):
-                those = models.part(np.arange(number * restarts, (number + 1) * restarts))
-                found = _score(job, scaling, those, scaling.rows(job.rows[held]), job.targets[held])
-                by += len(held) * float(found[0].mean())
-                told += len(held) * float(found[1].mean())
-            scores[budget, setting] = by / len(everything), told / len(everything)
-            finals[budget, setting] = models.part(np.arange(len(folds) * restarts, len(models)))
+        def reached(budget: int, models: Models, settings: Sequence[Setting] = settings) -> None:
+            parts = iter(np.arange(len(models)).reshape(-1, restarts))
+            for setting in settings:
+                by, told = np.zeros((2, len(everything)))
+                for held in folds:
+                    found = _rates(
+                        job, scaling, models.part(next(parts)), scaling.rows(job.rows[held]), job.targets[held]
+                    )
+                    by[held], told[held] = found[0].mean(axis=0), found[1].mean(axis=0)
+                rates[budget, setting] = by, told
+                finals[budget, setting] = models.part(next(parts))
 
-        ticks = _Ticks(watch, str(setting), place / len(job.settings), 1 / len(job.settings), job)
-        together = _together([source.batches(setting) for source in sources], restarts)
-        _train_path(job, setting, together, rng, restarts, reached, ticks)
+        ticks = _Ticks(watch, settings, place / len(families), 1 / len(families), job)
+        together = _together([source.batches(setting) for setting in settings for source in sources])
+        _train_path(job, settings[0], together, rng, restarts, reached, ticks)
     out = []
     for budget in sorted(set(job.budgets), reverse=True):
-        _, setting = max(((scores[budget, each][0], each) for each in job.settings), key=lambda pair: pair[0])
-        models, batches = finals[budget, setting], sources[-1].batches(setting)
-        losses, _ = loss_and_errors(job.task, outputs_of(models, batches.rows), batches.targets[None])
-        out.append(_point(job, scaling, budget, scores[budget, setting][1], setting, models, int(losses.argmin())))
+        # Programs of smaller budgets fit too; of equal ones the smallest is taken.
+        smaller = [each for each in sorted(set(job.budgets)) if each <= budget]
+        on_rows = [{(b, each): rates[b, each][0] for b in smaller for each in settings} for settings in families]
+        chosen = best_of(on_rows, TOLERATED[job.task])
+        setting = chosen[1]
+        models, batches = finals[chosen], sources[-1].batches(setting)
+        losses = losses_of(job.task, outputs_of(models, batches.rows), batches.targets[None]).mean(axis=1)
+        told = float(rates[chosen][1].mean())
+        out.append(_point(job, scaling, budget, told, setting, models, int(losses.argmin())))
     return out
 
 
-def _together(batches: list[Batches], models: int) -> Batches:
-    """One source of batches, whose parts are the ``batches``."""
-    ends = np.cumsum([0, *(len(each.rows) for each in batches)])
-    parts = tuple(np.arange(first, end) for first, end in pairwise(ends.tolist()))
+def _families(settings: Sequence[Setting]) -> list[list[Setting]]:
+    """The settings of each family and number of units, which are trained together."""
+    out: dict[tuple[str, int], list[Setting]] = {}
+    for setting in settings:
+        out.setdefault((setting.family, setting.units), []).append(setting)
+    return list(out.values())
+
+
+def best_of(families: Sequence[dict[Key, Array]], tolerated: float) -> Key:
+    """The best of the first family, from the simplest on, that is behind the best of all by no more than ``tolerated``
+    standard errors of their difference on the rows; ``families`` have what each of their programs reaches on each
+    row."""
+    leaders = [max(rates.items(), key=lambda item: float(item[1].mean())) for rates in families]
+    best = max((rates for _, rates in leaders), key=lambda rates: float(rates.mean()))
+    for key, rates in leaders:
+        behind = best - rates
+        if behind.mean() <= tolerated * behind.std() / np.sqrt(len(behind)):
+            return key
+    raise AssertionError("the best is not behind itself")
+
+
+def _together(batches: list[Batches]) -> Batches:
+    """One source of batches, whose groups are the ``batches``."""
     rows, targets = (np.concatenate([each[which] for each in batches]) for which in (0, 1))
-    return Batches(rows, targets, batches[0].noise, parts, models)
+    noise = np.stack([each.noise for each in batches])[:, None]
+    return Batches(rows, targets, noise, tuple(len(each.rows) for each in batches))
 
 
 class _Ticks:
     """Tells a watcher that a setting goes on; how far it is, is guessed from its steps."""
 
-    def __init__(self, watch: Callable[[str, float], None], what: str, begun: float, share: float, job: Job) -> None:
-        self.watch, self.what, self.begun, self.share = watch, what, begun, share
+    def __init__(
+        self, watch: Callable[[str, float], None], settings: Sequence[Setting], begun: float, share: float, job: Job
+    ) -> None:
+        self.watch, self.what, self.begun, self.share = watch, settings[0].kind, begun, share
+        self.watch(self.what, begun)
         self.count = 0
-        self.expected = job.pace * (TRAINED + 30 * 200 + REFITTED * len(job.budgets)) / 60
+        self.expected = job.speed * (TRAINED + 30 * 200 + REFITTED * len(job.budgets)) / 60
 
     def __call__(self) -> None:
         self.count += 1

@@ -6,7 +6,8 @@ affine in inputs and units, ``y = W·x + V·h``. Units are shared by all outputs
 *separate* are squares that belong to one output and are added or taken away, which three registers can hold.
 
 ``forms`` holds the affine forms of all units and then those of all outputs, one row each, the bias last. Rows of data
-come with a one at their end, with the axes group, row, input: there is one group for all models, or one for each.
+come with a one at their end, with the axes group, row, input: the first models see the first group of rows, as many
+the next, and so on.
 ``kept`` and ``read`` are the masks of forms and of ``V``; what they leave out is zero.
 """
 
@@ -73,7 +74,8 @@ class Models:
     def values(self, rows: Array) -> tuple[Array, Array, Array]:
         """The forms of units, the units and the outputs, with the axes model, number, row."""
         shape = self.shape
-        all_forms = self.forms @ rows.swapaxes(1, 2)
+        all_forms = self._by_group(self.forms, rows) @ rows.swapaxes(1, 2)
+        all_forms = all_forms.reshape(len(self), -1, rows.shape[1])
         factors, outputs = all_forms[:, : shape.factors], all_forms[:, shape.factors :]
         if not shape.units:
             return factors, factors, outputs
@@ -88,15 +90,24 @@ class Models:
         """The mean gradient of a loss whose derivative by each output of each row is ``errors``."""
         forms, _ = self._errors(factors, errors)
         count = rows.shape[1]
+        by_forms = (self._by_group(forms, rows) @ rows).reshape(self.forms.shape)
+        by_forms *= self.kept
+        by_forms /= count
         reads = errors @ units.swapaxes(1, 2)
-        return Gradient(forms @ rows * self.kept / count, reads * self.read / count)
+        return Gradient(by_forms, reads * self.read / count)
 
     def squares(self, rows: Array, factors: Array, units: Array, errors: Array) -> Gradient:
         """The mean of the squared gradient of each row, for all weights whether they are kept or not."""
         forms, _ = self._errors(factors, errors)
         count = rows.shape[1]
         reads = (errors * errors) @ (units * units).swapaxes(1, 2)
-        return Gradient((forms * forms) @ (rows * rows) / count, reads / count)
+        by_forms = self._by_group(forms * forms, rows) @ (rows * rows)
+        return Gradient(by_forms.reshape(self.forms.shape) / count, reads / count)
+
+    @staticmethod
+    def _by_group(forms: Array, rows: Array) -> Array:
+        """What belongs to the forms of all models of a group of rows, one below the other."""
+        return forms.reshape(len(rows), -1, forms.shape[-1])
 
     def _errors(self, factors: Array, errors: Array) -> tuple[Array, Array]:
         """The derivatives by all forms, and those by units."""

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .network import FAMILIES, Array, Gradient, Models
-from .training import Adam, Batches, loss_and_errors, train
+from .training import Adam, Batches, errors_of, losses_of, train
 
 __all__ = ["applies", "cycles", "drop_dead", "prune_path", "prune_to", "slopes"]
 
-#: Steps of the way from all weights to the least budget.
-STEPS = 30
-#: Rows from which scores are taken.
-SCORED = 2048
+#: What the cycles are multiplied by in each step of the way from all weights to the least budget.
+STEP = 0.935
+#: Rows from which scores of weights and of units are taken.
+SCORED, UNITS_SCORED = 2048, 1024
 #: The part of all weights that comes back in a step, before the next are dropped.
 REVIVED = 0.1
-#: The rate of training on the way.
-RATE = 3e-3
+#: Steps of training in each step of the way: after pruning, after what came back, and after pruning again.
+TRAINED = (100, 50, 50)
 
 
 def applies(family: str) -> int:
@@ -57,22 +57,21 @@ def drop_dead(models: Models) -> None:
     models.mask()
 
 
-def slopes(models: Models, task: str, rows: Array, targets: Array) -> tuple[Array, Gradient, Gradient]:
-    """The losses, the mean gradient by all weights, also those that are left out, and the mean squared gradients."""
+def slopes(models: Models, task: str, rows: Array, targets: Array) -> tuple[Gradient, Gradient]:
+    """The mean gradient by all weights, also those that are left out, and the mean squared gradients."""
     factors, units, outputs = models.values(rows)
-    losses, errors = loss_and_errors(task, outputs, targets)
+    errors = errors_of(task, outputs, targets)
     whole = Models(models.shape, models.forms, models.reads, np.ones_like(models.kept), np.ones_like(models.read))
-    return losses, whole.backwards(rows, factors, units, errors), models.squares(rows, factors, units, errors)
+    return whole.backwards(rows, factors, units, errors), models.squares(rows, factors, units, errors)
 
 
 def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Array) -> None:
     """Leave out weights, the least important first, until each model takes at most its budget of cycles. A weight
     counts its square times the mean squared gradient, a unit what the loss gains by it."""
-    losses, _, fisher = slopes(models, task, rows, targets)
+    _, fisher = slopes(models, task, rows, targets)
     shape = models.shape
-    per = FAMILIES[shape.family]
+    gains = _gains(models, task, rows, targets)
     for n in range(len(models)):
-        group = slice(None) if len(rows) == 1 else slice(n, n + 1)
         forms = 0.5 * models.forms[n, :, :-1] ** 2 * fisher.forms[n, :, :-1]
         reads = 0.5 * models.reads[n] ** 2 * fisher.reads[n]
         one = models.part([n])
@@ -85,7 +84,7 @@ def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Ar
                 break
             threshold = np.partition(scores, min(excess, len(scores)) - 1)[min(excess, len(scores)) - 1]
             price = float(scores[scores <= threshold].mean())
-            unit = _cheapest_unit(one, task, rows[group], targets[group], float(losses[n]), per)
+            unit = _cheapest_unit(one, gains[n])
             if unit is not None and unit[1] < price:
                 one.read[0, :, unit[0]] = False
             else:
@@ -97,29 +96,35 @@ def prune_to(models: Models, task: str, rows: Array, targets: Array, budgets: Ar
     models.mask()
 
 
-def _cheapest_unit(
-    one: Models, task: str, rows: Array, targets: Array, loss: float, per: int
-) -> tuple[int, float] | None:
+def _gains(models: Models, task: str, rows: Array, targets: Array) -> Array:
+    """What the loss of each model gains by each of its units."""
+    rows, targets = rows[:, :UNITS_SCORED], targets[:, :UNITS_SCORED]
+    _, units, outputs = models.values(rows)
+    whole = losses_of(task, outputs, targets).mean(axis=1)
+    gains = np.zeros((len(models), models.shape.units))
+    for unit in range(models.shape.units):
+        without = outputs - models.reads[:, :, unit, None] * units[:, None, unit]
+        gains[:, unit] = losses_of(task, without, targets).mean(axis=1) - whole
+    return gains
+
+
+def _cheapest_unit(one: Models, gains: Array) -> tuple[int, float] | None:
     """The unit that the loss gains least by, for each of its cycles, and that gain."""
     shape = one.shape
+    per = FAMILIES[shape.family]
     alive = np.flatnonzero(one.read[0].any(axis=0))
     if not len(alive):
         return None
-    _, units, outputs = one.values(rows)
-    best = None
-    for unit in alive.tolist():
-        without = outputs - one.reads[:, :, unit, None] * units[:, None, unit]
-        gain = float(loss_and_errors(task, without, targets)[0][0]) - loss
-        weights = int(one.kept[0, unit * per : (unit + 1) * per, :-1].sum())
-        saved = weights + per + applies(shape.family) + (int(one.read[0, :, unit].sum()) if shape.shared else 0)
-        if best is None or gain / saved < best[1]:
-            best = unit, gain / saved
-    return best
+    weights = one.kept[0, : shape.factors, :-1].sum(axis=1).reshape(shape.units, per).sum(axis=1)
+    saved = weights + per + applies(shape.family) + (one.read[0].sum(axis=0) if shape.shared else 0)
+    prices = gains[alive] / saved[alive]
+    at = int(prices.argmin())
+    return int(alive[at]), float(prices[at])
 
 
 def revive(models: Models, task: str, rows: Array, targets: Array) -> None:
     """Take back the weights whose gradient promises most, a tenth of those that are kept. Units stay dropped."""
-    _, slope, fisher = slopes(models, task, rows, targets)
+    slope, fisher = slopes(models, task, rows, targets)
     shape = models.shape
     per = FAMILIES[shape.family]
     for n in range(len(models)):
@@ -151,13 +156,16 @@ def prune_path(
     budgets: Sequence[int],
     reached: Callable[[int, Models], None],
     watch: Callable[[], None] = lambda: None,
-    pace: float = 1.0,
+    *,
+    pace: float,
+    rate: float,
 ) -> None:
-    """Prune ``models`` to each of the ``budgets``, which fall, with training in between; ``reached(budget, models)`` is
-    called with a copy at each of them. ``pace`` shortens or lengthens the training."""
+    """Prune ``models`` to each of the ``budgets``, which fall, with training at the ``rate`` in between;
+    ``reached(budget, models)`` is called with a copy at each of them. ``pace`` shortens or lengthens the training."""
     full = float(cycles(models, task).max())
     least = max(1, min(budgets))
-    way = full * (least / full) ** (np.arange(1, STEPS + 1) / STEPS)
+    count = max(1, round(np.log(least / full) / np.log(STEP)))
+    way = full * (least / full) ** (np.arange(1, count + 1) / count)
     stops = sorted({*budgets, *(round(float(stop)) for stop in way)}, reverse=True)
     adam = Adam(models)
     left = sorted(budgets, reverse=True)
@@ -165,7 +173,7 @@ def prune_path(
         reached(left.pop(0), models.part(slice(None)))
 
     def run(steps: float) -> None:
-        train(models, task, batches, rng, max(1, round(steps * pace)), (RATE, RATE), adam=adam, watch=watch)
+        train(models, task, batches, rng, max(1, round(steps * pace)), (rate, rate), adam=adam, watch=watch)
 
     for stop in stops:
         if stop >= full:
@@ -174,15 +182,15 @@ def prune_path(
         rows, targets = _scored(batches, rng)
         prune_to(models, task, rows, targets, limits)
         adam.forget()
-        run(100)
+        run(TRAINED[0])
         if float(cycles(models, task).min()) < full:
             rows, targets = _scored(batches, rng)
             revive(models, task, rows, targets)
-            run(50)
+            run(TRAINED[1])
             rows, targets = _scored(batches, rng)
             prune_to(models, task, rows, targets, limits)
             adam.forget()
-            run(50)
+            run(TRAINED[2])
         if left and stop == left[0]:
             reached(left.pop(0), models.part(slice(None)))
 

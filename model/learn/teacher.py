@@ -39,11 +39,16 @@ class Teacher(NamedTuple):
         return np.concatenate(blocks)
 
 
-def fit_teacher(rows: Array, targets: Array, rng: np.random.Generator) -> Teacher:
-    """The teacher of ``targets`` (of shape ``(rows, outputs)``) with the least squared error of rows left out."""
+def fit_teacher(rows: Array, targets: Array, rng: np.random.Generator, like: Teacher | None = None) -> Teacher:
+    """The teacher of ``targets`` (of shape ``(rows, outputs)``) with the least squared error of rows left out, or with
+    the width and the ridge of another that is ``like`` it."""
     chosen = np.arange(len(rows)) if len(rows) <= MOST else np.sort(rng.permutation(len(rows))[:MOST])
     rows, targets = rows[chosen].astype(np.float64), targets[chosen].astype(np.float64)
     distances = _distances(rows, rows)
+    if like is not None:
+        inverse = np.linalg.inv(np.exp(-like.gamma * distances) + like.ridge * np.eye(len(rows)))
+        weights = inverse @ targets
+        return Teacher(rows, weights, like.gamma, like.ridge, targets - weights / np.diag(inverse)[:, None])
     usual = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
     best: tuple[float, Teacher] | None = None
     for width in WIDTHS:

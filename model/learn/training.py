@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from .network import Array, Gradient, Models
 
-__all__ = ["Adam", "Batches", "loss_and_errors", "outputs_of", "train", "with_one"]
+__all__ = ["Adam", "Batches", "errors_of", "losses_of", "outputs_of", "train", "with_one"]
 
 #: Rows of a batch.
 BATCH = 256
 #: Rows that are evaluated at once.
 BLOCK = 4096
+#: Places at which the noise of a batch may begin.
+NOISES = 1 << 20
 
 
 def with_one(rows: Array) -> Array:
@@ -27,51 +31,77 @@ def with_one(rows: Array) -> Array:
     return np.concatenate([rows, np.ones((len(rows), 1), rows.dtype)], axis=1)[None]
 
 
-class Batches(NamedTuple):
-    """Rows without their one, targets of shape ``(rows, outputs)``, and the noise on each input of a batch.
+@cache
+def _noises(size: int) -> Array:
+    """Normal numbers, of which ``size`` in a row are the noise of a batch. To draw them anew for each batch would take
+    more time than all else."""
+    return np.random.default_rng(0).standard_normal(NOISES + size, dtype=np.float32)
 
-    With ``parts``, the numbers of rows, each part is the group of ``models`` models of its own; without, all models see
-    all rows.
-    """
+
+class Batches(NamedTuple):
+    """Rows without their one, targets of shape ``(rows, outputs)``, and the noise on each input of a batch. With
+    ``sizes`` the rows are groups one after the other, of so many rows each, a batch has rows of each of them, and
+    ``noise`` may have the axes group, one, input."""
 
     rows: Array
     targets: Array
     noise: Array
-    parts: tuple[Array, ...] = ()
-    models: int = 1
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def groups(self) -> list[slice]:
+        """The rows of each group."""
+        ends = np.cumsum([0, *(self.sizes or (len(self.rows),))]).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
 
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """A batch with a one at the end of each row, and its targets."""
-        parts = self.parts or (np.arange(len(self.rows)),)
-        count = min(BATCH, max(32, max(map(len, parts))))
-        chosen = np.stack([part[rng.integers(0, len(part), count)] for part in parts])
-        inputs = self.rows.shape[1]
-        rows = np.empty((*chosen.shape, inputs + 1), self.rows.dtype)
+        sizes = np.array(self.sizes or (len(self.rows),))
+        count = min(BATCH, max(32, int(sizes.max())))
+        inside = (rng.random((len(sizes), count)) * sizes[:, None]).astype(np.int64)
+        chosen = inside + (np.cumsum(sizes) - sizes)[:, None]
+        rows = np.empty((*chosen.shape, self.rows.shape[1] + 1), self.rows.dtype)
         rows[..., -1] = 1
-        rows[..., :-1] = self.rows[chosen]
-        rows[..., :-1] += rng.standard_normal((*chosen.shape, inputs), dtype=np.float32) * self.noise
-        targets = self.targets[chosen]
-        if self.models > 1:
-            rows, targets = np.repeat(rows, self.models, axis=0), np.repeat(targets, self.models, axis=0)
-        return rows, targets
+        size = chosen.size * self.rows.shape[1]
+        first = rng.integers(0, NOISES)
+        noise = _noises(size)[first : first + size].reshape(*chosen.shape, -1)
+        np.multiply(noise, self.noise, out=rows[..., :-1])
+        rows[..., :-1] += self.rows.take(chosen, axis=0)
+        return rows, self.targets.take(chosen, axis=0)
 
 
-def loss_and_errors(task: str, outputs: Array, targets: Array) -> tuple[Array, Array]:
-    """The mean loss of each model, and the derivative of the loss of a row by its outputs; ``targets`` has the axes
-    group, row, output, ``outputs`` the axes model, output, row."""
-    wanted = targets.swapaxes(1, 2)
+def _by_group(outputs: Array, targets: Array) -> tuple[Array, Array]:
+    """Outputs with the axes model, output, row, and targets with the axes group, row, output, as arrays with the axes
+    group, model, output, row."""
+    return outputs.reshape(len(targets), -1, *outputs.shape[1:]), targets.swapaxes(1, 2)[:, None]
+
+
+def losses_of(task: str, outputs: Array, targets: Array) -> Array:
+    """The loss of each model on each row; ``targets`` has the axes group, row, output, ``outputs`` the axes model,
+    output, row, with as many models for each group."""
+    found, wanted = _by_group(outputs, targets)
     if task == "numbers":
-        errors = outputs - wanted
-        return (errors * errors).mean(axis=2).sum(axis=1) / 2, errors
-    if task == "sign":
-        softened = np.logaddexp(0, outputs)
-        losses = (softened - wanted * outputs)[:, 0].mean(axis=1)
-        return losses, 1 / (1 + np.exp(-np.clip(outputs, -60, 60))) - wanted
-    shifted = outputs - outputs.max(axis=1, keepdims=True)
-    powers = np.exp(shifted)
-    total = powers.sum(axis=1, keepdims=True)
-    losses = (np.log(total[:, 0]) - (wanted * shifted).sum(axis=1)).mean(axis=1)
-    return losses, powers / total - wanted
+        losses = ((found - wanted) ** 2).sum(axis=2) / 2
+    elif task == "sign":
+        losses = (np.logaddexp(0, found) - wanted * found)[:, :, 0]
+    else:
+        shifted = found - found.max(axis=2, keepdims=True)
+        losses = np.log(np.exp(shifted).sum(axis=2)) - (wanted * shifted).sum(axis=2)
+    return np.asarray(losses.reshape(len(outputs), -1))
+
+
+def errors_of(task: str, outputs: Array, targets: Array) -> Array:
+    """The derivative of the loss of each row by its outputs, with the axes of ``outputs``."""
+    found, wanted = _by_group(outputs, targets)
+    if task == "numbers":
+        errors = found - wanted
+    elif task == "sign":
+        errors = 1 / (1 + np.exp(-np.clip(found, -60, 60))) - wanted
+    else:
+        errors = np.exp(found - found.max(axis=2, keepdims=True))
+        errors /= errors.sum(axis=2, keepdims=True)
+        errors -= wanted
+    return np.asarray(errors.reshape(outputs.shape))
 
 
 @dataclass
@@ -88,7 +118,7 @@ class Adam:
         if not self.moments:
             self.moments = [np.zeros_like(a) for a in (models.forms, models.forms, models.reads, models.reads)]
         self.steps += 1
-        scale = rate * np.sqrt(1 - 0.99**self.steps) / (1 - 0.9**self.steps)
+        scale = float(rate * np.sqrt(1 - 0.99**self.steps) / (1 - 0.9**self.steps))
         pairs = [(models.forms, gradient.forms, *self.moments[:2])]
         if models.shape.shared:
             pairs.append((models.reads, gradient.reads, *self.moments[2:]))
@@ -97,7 +127,11 @@ class Adam:
             first += 0.1 * slope
             second *= 0.99
             second += 0.01 * slope * slope
-            weights -= scale * first / (np.sqrt(second) + 1e-8)
+            size = np.sqrt(second)
+            size += 1e-8
+            np.divide(first, size, out=size)
+            size *= scale
+            weights -= size
 
     def forget(self) -> None:
         """Masks have changed: what is left out no longer moves."""
@@ -123,8 +157,7 @@ def train(
         rate = last + (first - last) * (1 + np.cos(np.pi * step / steps)) / 2
         rows, targets = batches.draw(rng)
         factors, units, outputs = models.values(rows)
-        _, errors = loss_and_errors(task, outputs, targets)
-        adam.step(models.backwards(rows, factors, units, errors), rate)
+        adam.step(models.backwards(rows, factors, units, errors_of(task, outputs, targets)), rate)
         if step % 64 == 0:
             watch()
     models.mask()

@@ -24,8 +24,8 @@ LISTED = 5
 @dataclass(frozen=True)
 class Precision:
     """The losses of a run in ``ring``: names of weights that became ``zero`` and that ``changed`` by more than 1 %, how
-    many of ``rows`` rows ``wrapped``, how many have inputs ``outside`` the box, how many input numbers were
-    ``rounded``."""
+    many of ``rows`` rows ``wrapped``, how many are ``outside`` the box and the names of inputs that are ``beyond`` it,
+    how many input numbers were ``rounded``."""
 
     ring: str
     zero: tuple[str, ...] = ()
@@ -33,6 +33,7 @@ class Precision:
     rows: int = 0
     wrapped: int = 0
     outside: int = 0
+    beyond: tuple[str, ...] = ()
     rounded: int = 0
 
     @property
@@ -58,7 +59,8 @@ class Precision:
         if self.wrapped:
             said.append(f"{self.wrapped:,} of {rows} wrapped, so that results are wrong by more than rounding")
         if self.outside:
-            said.append(f"{self.outside:,} of {rows} outside the box of the program, where nothing is proven")
+            where = f"outside the box of the program ({_listed(self.beyond)}), where nothing is proven"
+            said.append(f"{self.outside:,} of {rows} {where}")
         if self.rounded:
             said.append(f"{self.rounded:,} input value{'s' * (self.rounded != 1)} rounded")
         return f"{self.ring}: {'; '.join(said)}" if said else ""
@@ -78,17 +80,21 @@ def lost_weights(program: Program, ring: Ring) -> Precision:
     return Precision(ring.name, tuple(zero), tuple(changed))
 
 
-def outside_rows(program: Program, ring: Ring, elements: Array) -> int:
+def outside_rows(program: Program, ring: Ring, elements: Array) -> tuple[int, tuple[str, ...]]:
     """How many rows of ``elements``, which are inputs or samples, have a word in fixed point that no value of the
-    program's box is rounded to."""
+    program's box is rounded to, and the names of such inputs."""
     if program.box is None or not isinstance(ring, FixedPoint):
-        return 0
+        return 0, ()
     outside = np.zeros(len(elements), dtype=np.bool_)
+    beyond = []
     for column, u in zip(elements.T, program.sample_inputs, strict=True):
         ends, exponent = program.box[u], program.input_scales[u]
         low, high = (floor(scaled(end, ring.frac - exponent) + Fraction(1, 2)) for end in ends)
-        outside |= (column < low) | (column > high)
-    return int(outside.sum())
+        out = (column < low) | (column > high)
+        outside |= out
+        if out.any():
+            beyond.append(program.inputs[u])
+    return int(outside.sum()), tuple(beyond)
 
 
 def _short(value: Fraction) -> str:

@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 import warnings
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,27 +16,27 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from skinny.model.errors import InputError
-from skinny.model.learn.fitting import Job, Setting, fit, settings_for
 from skinny.scripts.common import add_command, note, print_json, print_table
 
-from .learn_rivals import rivals
-from .learn_sets import SETS, DataSet
+from .learn_rivals import networks, rivals
+from .learn_sets import SETS, DataSet, Load
 
 __all__ = ["measure", "register", "summary"]
 
 DETAILS = f"""\
 Fits {", ".join(SETS)} on splits of three quarters and one quarter of the rows, each class with its share. A row of the
 table is a set and a budget of cycles: accuracy (R² of diabetes) on the test rows of our program in floats and in fixed
-point, of a network with relu that was trained and pruned in the same way to the same cycles, and the difference of the
-two with its standard error over the splits. Below stand logistic regression (of numbers: ridge) and its L1 form with
-their cycles, a decision tree and an RBF SVM, which are no programs. Everything is chosen without the test rows. Of the
-first split the test rows of each set are simulated: the core decides as the model.
+point, and of a network with relu that was trained and pruned in the same way to the same cycles. Below stand logistic
+regression (of numbers: ridge) and its L1 form with their cycles, a decision tree and an RBF SVM, which are no programs,
+and the differences of ours to all of them with their standard errors over the splits. Everything is chosen without the
+test rows. Of the first split the test rows of each set are simulated with the program of each budget: the core decides
+as the model.
 
 What is measured is kept in the file of -o, a line for each set and split, and not measured again. BasicMotions and
 GunPoint come with sktime (pip install --no-deps sktime); without it they are left out.
 
-JSON keys: rows (set, budget, splits, cycles, ours, ours_error, fixed, network, difference, difference_error, promised,
-met), rivals (set, rival, cycles, score), simulated (set, rows).
+JSON keys: rows (set, budget, splits, cycles, ours, ours_error, fixed, network, ahead (of each rival the mean difference
+and its error), promised, met), rivals (set, rival, cycles, score, score_error), simulated (set, rows).
 
 example:
   $ skinny bench learn --quick
@@ -115,15 +117,9 @@ def _read(path: str) -> dict[tuple[str, int, float], Found]:
 def measure(name: str, data: DataSet, split: int, effort: float) -> Found:
     """All of one set and one split."""
     from skinny.estimators import SkinnyClassifier, SkinnyRegressor
-    from sklearn.model_selection import train_test_split
 
     began = perf_counter()
-    rows, targets = data.load()
-    numbers = np.arange(len(rows))
-    inside, tested = train_test_split(
-        numbers, test_size=0.25, random_state=split, stratify=None if data.numbers else targets
-    )
-    seen, truth = (rows[inside], targets[inside]), (rows[tested], targets[tested])
+    seen, truth = _split(data.load, data.numbers, split)
     kind = SkinnyRegressor if data.numbers else SkinnyClassifier
     first, *others = data.budgets
     with warnings.catch_warnings():
@@ -143,17 +139,35 @@ def measure(name: str, data: DataSet, split: int, effort: float) -> Found:
             )
         simulated = 0
         if split == 0:
-            simulated = _simulate(ours, rows[tested])
+            simulated = sum(_simulate(ours.with_point(place), truth[0]) for place in range(len(points)))
     return {
         "set": name,
         "split": split,
         "effort": effort,
         "points": points,
-        "network": _network(data, seen, truth, split, effort),
-        "rivals": {key: list(found) for key, found in rivals(*seen, *truth, split, data.numbers).items()},
+        "network": _networks(data, seen, truth, split, effort),
+        "rivals": _rivals(data.load, data.numbers, split),
         "simulated": simulated,
         "seconds": perf_counter() - began,
     }
+
+
+def _split(load: Load, numbers: bool, split: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Rows and targets to learn from, and those to test with."""
+    from sklearn.model_selection import train_test_split
+
+    rows, targets = load()
+    inside, tested = train_test_split(
+        np.arange(len(rows)), test_size=0.25, random_state=split, stratify=None if numbers else targets
+    )
+    return (rows[inside], targets[inside]), (rows[tested], targets[tested])
+
+
+@lru_cache(1)
+def _rivals(load: Load, numbers: bool, split: int) -> dict[str, list[Any]]:
+    """What the models of scikit-learn reach; the two sets of digits, one after the other, have the same."""
+    seen, truth = _split(load, numbers, split)
+    return {key: list(found) for key, found in rivals(*seen, *truth, split, numbers).items()}
 
 
 def _simulate(estimator: Any, rows: Any) -> int:
@@ -166,27 +180,14 @@ def _simulate(estimator: Any, rows: Any) -> int:
     return len(rows)
 
 
-def _network(data: DataSet, seen: Any, truth: Any, split: int, effort: float) -> dict[str, float]:
-    """What a network with relu reaches at each budget, trained, pruned and chosen as ours."""
-    rows, targets = seen
-    if data.numbers:
-        task, wanted, count, classes = "numbers", targets[:, None].astype(float), 1, None
-    else:
-        classes, wanted = np.unique(targets, return_inverse=True)
-        task, count = ("sign", 1) if len(classes) == 2 else ("classes", len(classes))
-    kinds = {(each.taught, each.noise) for each in settings_for(task, count, 16, len(rows))}
-    settings = tuple(Setting("relu", units, *kind) for kind in sorted(kinds) for units in data.rival_units)
-    job = Job(rows, wanted, task, (1 << 40, *data.budgets), settings, 8, effort, data.image, split)
-    out = {}
-    for point in fit(job).curve:
-        outputs = point.program.values(truth[0])
-        if classes is None:
-            score = 1 - ((truth[1] - outputs[:, 0]) ** 2).sum() / ((truth[1] - truth[1].mean()) ** 2).sum()
-        else:
-            decided = (outputs[:, 0] > 0).astype(int) if count == 1 else outputs.argmax(axis=1)
-            score = (classes[decided] == truth[1]).mean()
-        out[str(point.budget if point.budget < 1 << 40 else None)] = float(score)
-    return out
+def _networks(
+    data: DataSet, seen: tuple[Any, Any], truth: tuple[Any, Any], split: int, effort: float
+) -> dict[str, float]:
+    """What networks with relu reach at each budget."""
+    found = networks(
+        *seen, *truth, data.budgets, split, data.numbers, image=data.image, units=data.rival_units, effort=effort
+    )
+    return {str(point["budget"]): point["score"] for point in found}
 
 
 def summary(found: list[Found]) -> dict[str, Any]:
@@ -197,30 +198,40 @@ def summary(found: list[Found]) -> dict[str, Any]:
         for budget in [point["budget"] for point in those[0]["points"]]:
             points = [next(p for p in each["points"] if p["budget"] == budget) for each in those]
             ours = np.array([point["ours"] for point in points])
-            network = np.array([each["network"][str(budget)] for each in those])
             promised = SETS[name].promised.get(budget)
-            mean = float(ours.mean())
+            behind = {"network": [each["network"][str(budget)] for each in those]}
+            behind |= {rival: [each["rivals"][rival][1] for each in those] for rival in those[0]["rivals"]}
             rows.append(
                 {
                     "set": name,
                     "budget": budget,
                     "splits": len(those),
                     "cycles": float(np.mean([point["cycles"] for point in points])),
-                    "ours": mean,
+                    "ours": float(ours.mean()),
                     "ours_error": _error(ours),
                     "fixed": float(np.mean([point["fixed"] for point in points])),
-                    "network": float(network.mean()),
-                    "difference": float((ours - network).mean()),
-                    "difference_error": _error(ours - network),
+                    "network": float(np.mean(behind["network"])),
+                    "ahead": {
+                        rival: [float((ours - scores).mean()), _error(ours - scores)]
+                        for rival, scores in behind.items()
+                    },
                     "promised": promised,
-                    "met": None if promised is None else mean >= promised,
+                    "met": None if promised is None else float(ours.mean()) >= promised,
                 }
             )
         for rival in those[0]["rivals"]:
             entries = [each["rivals"][rival] for each in those]
             cycles = None if entries[0][0] is None else float(np.mean([entry[0] for entry in entries]))
-            score = float(np.mean([entry[1] for entry in entries]))
-            others.append({"set": name, "rival": rival, "cycles": cycles, "score": score})
+            scores = [entry[1] for entry in entries]
+            others.append(
+                {
+                    "set": name,
+                    "rival": rival,
+                    "cycles": cycles,
+                    "score": float(np.mean(scores)),
+                    "score_error": _error(scores),
+                }
+            )
         if checked := sum(each["simulated"] for each in those):
             simulated.append({"set": name, "rows": checked})
     return {"rows": rows, "rivals": others, "simulated": simulated}
@@ -232,27 +243,59 @@ def _error(values: Any) -> float | None:
 
 
 def _report(answer: dict[str, Any]) -> None:
-    def shown(value: float | None, name: str) -> str:
+    def shown(value: float | None, name: str, sign: str = "") -> str:
         if value is None:
             return "-"
-        return f"{value:.3f}" if SETS[name].numbers else f"{100 * value:.2f}"
+        return f"{value:{sign}.3f}" if SETS[name].numbers else f"{100 * value:{sign}.2f}"
 
-    heads = ("set", "budget", "cycles", "ours", "±", "fixed", "network", "difference", "±", "promised")
+    def both(pair: Sequence[float | None], name: str, sign: str = "") -> str:
+        return f"{shown(pair[0], name, sign)} ± {shown(pair[1], name)}"
+
+    names = {row["set"]: list(row["ahead"]) for row in answer["rows"]}
+    print("accuracy in percent, or R², on test rows: means over the splits and their standard errors")
     print_table(
-        heads,
+        ("set", "budget", "splits", "cycles", "ours", "fixed", "network", "promised"),
         [
             (
                 row["set"],
                 "-" if row["budget"] is None else str(row["budget"]),
+                row["splits"],
                 round(row["cycles"]),
-                *(shown(row[key], row["set"]) for key in ("ours", "ours_error", "fixed", "network")),
-                *(shown(row[key], row["set"]) for key in ("difference", "difference_error", "promised")),
+                both((row["ours"], row["ours_error"]), row["set"]),
+                *(shown(row[key], row["set"]) for key in ("fixed", "network", "promised")),
             )
             for row in answer["rows"]
         ],
     )
     print()
-    cells = ((r["set"], r["rival"], "-" if r["cycles"] is None else f"{r['cycles']:.0f}", r) for r in answer["rivals"])
-    print_table(("set", "rival", "cycles", "score"), [(*left, shown(r["score"], r["set"])) for *left, r in cells])
+    print_table(
+        ("set", "rival", "cycles", "score"),
+        [
+            (
+                r["set"],
+                r["rival"],
+                "-" if r["cycles"] is None else f"{r['cycles']:.0f}",
+                both((r["score"], r["score_error"]), r["set"]),
+            )
+            for r in answer["rivals"]
+        ],
+    )
+    for numbers in (False, True):
+        rows = [row for row in answer["rows"] if SETS[row["set"]].numbers == numbers]
+        if not rows:
+            continue
+        print("\nours less the rival's, on the same splits")
+        heads = names[rows[0]["set"]]
+        print_table(
+            ("set", "budget", *heads),
+            [
+                (
+                    row["set"],
+                    "-" if row["budget"] is None else str(row["budget"]),
+                    *(both(row["ahead"][rival], row["set"], "+") for rival in heads),
+                )
+                for row in rows
+            ],
+        )
     for entry in answer["simulated"]:
-        print(f"{entry['set']}: {entry['rows']} test rows simulated, the core decides as the model")
+        print(f"{entry['set']}: {entry['rows']} decisions on test rows simulated, the core decides as the model")

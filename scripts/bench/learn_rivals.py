@@ -1,16 +1,21 @@
-"""Rivals of learned programs: models of scikit-learn, with the cycles of those that are programs."""
+"""Rivals of learned programs: networks with relu that are trained and pruned as they are, and models of scikit-learn,
+with the cycles of those that are programs."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from skinny.model.learn.fitting import MANY, Job, Setting, fit, settings_for
 
-__all__ = ["linear_cycles", "rivals"]
+__all__ = ["linear_cycles", "networks", "rivals"]
 
 Rows = NDArray[Any]
+#: The budget of a program without a limit.
+UNLIMITED = 1 << 40
 #: Strengths of L1 logistic regression that are tried by cross-validation.
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -67,4 +72,43 @@ def rivals(
         search = GridSearchCV(tree, {"max_depth": [2, 3, 4, 6, 8, 12, None]}, cv=3).fit(rows, targets)
         out["tree"] = None, float(search.score(new, truth))
         out["RBF SVM"] = None, float(GridSearchCV(kernel, grid, cv=3).fit(rows, targets).score(new, truth))
+    return out
+
+
+def networks(
+    rows: Rows,
+    targets: Rows,
+    new: Rows,
+    truth: Rows,
+    budgets: Sequence[int],
+    seed: int,
+    numbers: bool,
+    *,
+    units: Sequence[int],
+    image: tuple[int, int] | None = None,
+    effort: float = 1.0,
+) -> list[dict[str, Any]]:
+    """The ``budget`` (None: no limit), the ``cycles`` and the ``score`` on ``new`` rows of networks with relu, of each
+    of the numbers of ``units``, that are trained, pruned and chosen in the same way as learned programs."""
+    if numbers:
+        task, wanted, count = "numbers", targets[:, None].astype(float), 1
+    else:
+        classes, wanted = np.unique(targets, return_inverse=True)
+        task, count = ("sign", 1) if len(classes) == 2 else ("classes", len(classes))
+    ours = settings_for(task, count, 16, len(rows))
+    kinds = sorted({(each.taught, each.noise) for each in ours if each.units})
+    if not numbers and len(rows) >= MANY:
+        kinds = [kinds[0], kinds[-1]]
+    settings = tuple(Setting("relu", each, *kind) for kind in kinds for each in units)
+    job = Job(rows, wanted, task, (UNLIMITED, *budgets), settings, 8, effort, image, seed)
+    out = []
+    for point in fit(job).curve:
+        outputs = point.program.values(new)
+        if numbers:
+            score = 1 - ((truth - outputs[:, 0]) ** 2).sum() / ((truth - truth.mean()) ** 2).sum()
+        else:
+            decided = (outputs[:, 0] > 0).astype(int) if count == 1 else outputs.argmax(axis=1)
+            score = (classes[decided] == truth).mean()
+        budget = point.budget if point.budget < UNLIMITED else None
+        out.append({"budget": budget, "cycles": point.cycles, "score": float(score)})
     return out

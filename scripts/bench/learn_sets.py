@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SETS", "DataSet", "cosines", "read_series"]
+__all__ = ["SETS", "DataSet", "Load", "cosines", "read_series"]
 
 Rows = NDArray[Any]
+Load = Callable[[], tuple[Rows, Rows]]
 
 
 class DataSet(NamedTuple):
     """Where rows and targets come from, the budgets that are tried, the greatest first, what was promised at some of
     them, and units of the network that is the rival."""
 
-    load: Callable[[], tuple[Rows, Rows]]
+    load: Load
     budgets: tuple[int, ...]
     promised: dict[int | None, float]
     rival_units: tuple[int, ...]
@@ -27,7 +28,7 @@ class DataSet(NamedTuple):
     numbers: bool = False
 
 
-def _bundled(name: str) -> Callable[[], tuple[Rows, Rows]]:
+def _bundled(name: str) -> Load:
     def load() -> tuple[Rows, Rows]:
         from sklearn import datasets
 
@@ -56,7 +57,7 @@ def cosines(series: Rows, count: int) -> Rows:
     return np.asarray((series @ waves.T).reshape(len(series), -1))
 
 
-def _series(name: str, count: int) -> Callable[[], tuple[Rows, Rows]]:
+def _series(name: str, count: int) -> Load:
     def load() -> tuple[Rows, Rows]:
         spec = find_spec("sktime")
         if spec is None or spec.origin is None:
@@ -68,21 +69,24 @@ def _series(name: str, count: int) -> Callable[[], tuple[Rows, Rows]]:
     return load
 
 
+#: Both sets of digits have the same rows.
+_DIGITS = _bundled("digits")
+
 SETS = {
     "digits (images)": DataSet(
-        _bundled("digits"),
+        _DIGITS,
         (700, 400, 300, 160),
         {None: 0.986, 700: 0.986, 400: 0.982, 300: 0.979, 160: 0.959},
         (12, 16),
         image=(8, 8),
     ),
     "digits (table)": DataSet(
-        _bundled("digits"), (700, 400, 300, 160), {700: 0.983, 400: 0.980, 300: 0.976, 160: 0.953}, (12, 16)
+        _DIGITS, (700, 400, 300, 160), {700: 0.983, 400: 0.980, 300: 0.976, 160: 0.953}, (12, 16)
     ),
     "breast cancer": DataSet(_bundled("breast_cancer"), (70, 35, 20), {35: 0.965}, (2, 4)),
     "wine": DataSet(_bundled("wine"), (120, 60, 30), {60: 0.975}, (2, 4)),
     "iris": DataSet(_bundled("iris"), (50, 25, 15), {25: 0.96}, (2, 4)),
     "diabetes": DataSet(_bundled("diabetes"), (40, 20, 10), {}, (2, 4), numbers=True),
-    "BasicMotions": DataSet(_series("BasicMotions", 12), (120, 60, 30), {}, (2, 4)),
+    "BasicMotions": DataSet(_series("BasicMotions", 8), (120, 60, 30), {}, (2, 4)),
     "GunPoint": DataSet(_series("GunPoint", 24), (120, 60, 30), {}, (2, 4)),
 }

@@ -12,6 +12,8 @@ __all__ = ["draw_errors"]
 ONE, SEVERAL, GREY = "#d9730d", "#0b6e99", "#6a6a6a"
 #: Ratios from here on are drawn above, a line each, and so is what has no safe format; those below, at the lower edge.
 MOST, LEAST, LINE = 200.0, 0.1, 1.35
+#: Cycles from where on names stand on the left of their marks.
+WIDE = 256
 
 
 def draw_errors(rows: list[dict[str, Any]], path: str) -> None:
@@ -43,9 +45,8 @@ def draw_errors(rows: list[dict[str, Any]], path: str) -> None:
                 axis.plot(there, before, mark, color=colour, markerfacecolor="white", markersize=4.5)
             axis.plot(x, y, "^" if off else mark, color=colour, markersize=5.5)
             if {"ratio", "safe"} & set(row["missed"]):
-                axis.annotate(
-                    row["name"], (x, y), xytext=(4, 3), textcoords="offset points", fontsize=6.5, color=colour
-                )
+                place = {"xytext": (-4, 3), "ha": "right"} if x > WIDE else {"xytext": (4, 3), "ha": "left"}
+                axis.annotate(row["name"], (x, y), textcoords="offset points", fontsize=6.5, color=colour, **place)
         most = max(most, above)
         axis.axhspan(MOST, MOST * LINE**99, color=GREY, alpha=0.12, linewidth=0)
         axis.set_xlabel("cycles")

@@ -21,6 +21,7 @@ STYLES = {
 def draw_registers(rows: list[dict[str, Any]], path: str) -> None:
     """Write a PNG of the rows that :func:`skinny.scripts.bench.promises.bench_registers` gives."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     names = list(dict.fromkeys(row["formula"] for row in rows))
     figure = Figure(figsize=(1.5 + 3.6 * len(names), 4.6), layout="constrained")
@@ -33,6 +34,9 @@ def draw_registers(rows: list[dict[str, Any]], path: str) -> None:
         axis.set_title(name, fontsize=10)
         axis.set_xticks([3, 8, 16, 64, 256, 1024], ["3", "8", "16", "64", "256", "1024"])
         axis.set_xticks([], minor=True)
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
+        axis.yaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel("registers at most")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("cycles, outputs included")

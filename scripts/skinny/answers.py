@@ -335,11 +335,13 @@ def watched_run(program: Program, ring: Ring, inputs: Encoded, start: Array | No
     with np.errstate(all="ignore"):  # floats may overflow; inf says so
         found = run(program, ring, inputs.elements, start, watched=True)
     wrapped = 0 if found.wrapped is None else int(found.wrapped.sum())
+    outside, beyond = outside_rows(program, ring, inputs.elements)
     precision = replace(
         lost_weights(program, ring),
         rows=len(inputs.elements),
         wrapped=wrapped,
-        outside=outside_rows(program, ring, inputs.elements),
+        outside=outside,
+        beyond=beyond,
         rounded=int(inputs.rounded.sum()),
     )
     return found.outputs, precision

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.learn.fitting import Job, Point, fit, least_cycles, settings_for
-from skinny.model.learn.patterns import Grown, program_of, search
 from skinny.model.learn.quantise import Quantised, quantise
+from skinny.model.learn.search import Searched, program_of, search
 from skinny.model.learn.sparse import Sparse
 from skinny.model.program.program import Program as ModelProgram
 from skinny.model.rings import FixedPoint
@@ -45,7 +45,7 @@ PLAIN = re.compile("[A-Za-z_][A-Za-z_0-9]*")
 
 Array = NDArray[Any]
 #: What computes in floats.
-Learned = Sparse | Grown
+Learned = Sparse | Searched
 #: Is told what is done, and how much of all.
 Watch = Callable[[str, float], None]
 
@@ -157,8 +157,8 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         if task == "classes" or (task == "numbers" and targets.shape[1] > 1):
             raise InputError("patterns are searched for one output: two classes, or one number a row")
         chosen = rows[:, self._inside]
-        options = {} if watch is None else {"watch": watch}
-        found = search(chosen, targets.reshape(len(rows)), task, budgets, seed, float(self.effort), **options)
+        told = watch or (lambda what, done: None)
+        found = search(chosen, targets.reshape(len(rows)), task, budgets, seed, float(self.effort), told)
         ends = zip(chosen.min(axis=0).tolist(), chosen.max(axis=0).tolist(), strict=True)
         box = [(Fraction(low), Fraction(high)) for low, high in ends]
         for entry in found:
@@ -261,7 +261,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
     def _words(self, given: Any) -> tuple[Array, Array, Array, int]:
         """The words of the rows ``given``, which need not fit, those at the ends of the box, and the bits of a word."""
         check_is_fitted(self, "program_")
-        rows = validate_data(self, given, reset=False, dtype=np.float64)[:, self.columns_]
+        rows = _validated(self, given, reset=False, dtype=np.float64)[:, self.columns_]
         model = self.program_.model
         ring = as_ring(model.ring)
         assert isinstance(ring, FixedPoint)
@@ -278,7 +278,7 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
     def float_outputs(self, X: Any) -> Array:  # noqa: N803
         """The outputs of the program before it was put into words, of shape ``(rows, outputs)``."""
         check_is_fitted(self, "program_")
-        return self._exact.values(validate_data(self, X, reset=False, dtype=np.float64)[:, self._inside])
+        return self._exact.values(_validated(self, X, reset=False, dtype=np.float64)[:, self._inside])
 
     def _outputs(self, given: Any) -> Array:
         """The outputs of the program before argmax, of shape ``(rows, outputs)``."""
@@ -347,7 +347,7 @@ class SkinnyClassifier(ClassifierMixin, _SkinnyEstimator):  # type: ignore[misc]
     ) -> SkinnyClassifier:
         """Fit the rows ``X`` with the classes ``y``. ``names`` are those of the columns, ``watch`` is told what is
         done, and how much of all."""
-        rows, targets = validate_data(self, X, y, dtype=np.float64)
+        rows, targets = _validated(self, X, y, dtype=np.float64)
         check_classification_targets(targets)
         self.classes_, numbers = np.unique(targets, return_inverse=True)
         count = len(self.classes_)
@@ -400,7 +400,7 @@ class SkinnyRegressor(RegressorMixin, _SkinnyEstimator):  # type: ignore[misc]
     ) -> SkinnyRegressor:
         """Fit the rows ``X`` with the numbers ``y``, one or several a row; ``names`` and ``watch`` are as for
         classes."""
-        rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        rows, targets = _validated(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
         if len(rows) < 2:
             raise InputError("1 sample is not enough: a program is fitted to 2 rows or more")
         self._single = targets.ndim == 1
@@ -426,6 +426,34 @@ class SkinnyRegressor(RegressorMixin, _SkinnyEstimator):  # type: ignore[misc]
         return tags
 
 
+def _validated(estimator: Any, rows: Any, *targets: Any, **options: Any) -> Any:
+    """What scikit-learn makes of rows and targets; why it refuses them is said in one line that names the place."""
+    try:
+        return validate_data(estimator, rows, *targets, **options)
+    except ValueError as error:
+        raise InputError(_no_number(rows) or " ".join(str(error).split())) from None
+
+
+def _no_number(rows: Any) -> str:
+    """Where the first value is that is no finite number, and what it is."""
+    try:
+        table = np.asarray(rows, dtype=object)
+    except ValueError:
+        return ""
+    for row, column in np.ndindex(table.shape) if table.ndim == 2 else ():
+        value = table[row, column]
+        where = f"row {row + 1}, column {column + 1}"
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return f"{where}: {value[:40]!r} is no number" if isinstance(value, str) else ""
+        if np.isnan(number):
+            return f"{where}: the value is missing (NaN)"
+        if np.isinf(number):
+            return f"{where}: {value} is no finite number"
+    return ""
+
+
 def _ring(given: Any) -> FixedPoint:
     """``fixed:BITS`` with all bits but two behind the point, which the scales of a learned program use best."""
     text = str(given)
@@ -439,7 +467,7 @@ def _ring(given: Any) -> FixedPoint:
 
 def plain_names(given: Sequence[str]) -> list[str]:
     """Names that programs can have, all different: ``sepal length (cm)`` becomes ``sepal_length_cm``."""
-    out: list[str] = []
+    out: dict[str, None] = {}
     for name in given:
         plain = re.sub("[^A-Za-z_0-9]+", "_", name).strip("_") or "x"
         if not PLAIN.fullmatch(plain) or re.fullmatch("[RS][0-9]*", plain):
@@ -447,5 +475,5 @@ def plain_names(given: Sequence[str]) -> list[str]:
         number, wanted = 2, plain
         while wanted in out:
             wanted, number = f"{plain}_{number}", number + 1
-        out.append(wanted)
-    return out
+        out[wanted] = None
+    return list(out)

@@ -20,7 +20,23 @@ __all__ = ["Report", "Stage", "stage"]
 #: The endings of the files that a report is written to.
 ENDINGS = (".html", ".json")
 #: The size of a row of the plot, in pixels: its height, the width of the name, of a scale, of the text behind it.
-ROW, NAME, SCALE, TEXT = 26, 190, 230, 110
+ROW, NAME, SCALE, TEXT = 26, 190, 230, 90
+#: What a page begins with; in a notebook the notebook's own style counts.
+HEAD = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 24px auto; padding: 0 14px; color: #191c21; }
+h2 { font-size: 22px; margin: 0; } h3 { font-size: 17px; margin: 28px 0 8px; }
+div { overflow-x: auto; }
+table { border-collapse: collapse; margin: 8px 0; }
+th, td { padding: 4px 12px 4px 4px; border-bottom: 1px solid #dde1e6; text-align: right; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+svg { max-width: 100%; height: auto; }
+</style>
+"""
 
 
 class Stage(NamedTuple):
@@ -74,7 +90,7 @@ class Report:
             text = json.dumps(self.as_dict(), indent=1) + "\n"
         else:
             title = html.escape(self.facts["model"])
-            text = f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{self._repr_html_()}\n'
+            text = f"{HEAD}<title>{title}</title>\n{self._repr_html_()}\n"
         content = text.encode()
         write_file(name, lambda file: file.write(content))
 
@@ -122,34 +138,42 @@ def _layer_row(layer: LayerMeasure) -> tuple[str, ...]:
 def _table(heads: Sequence[str], rows: Any) -> str:
     lines = ["".join(f"<th>{html.escape(head)}</th>" for head in heads)]
     lines += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+    return "<div><table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table></div>"
 
 
 def _plot(layers: Sequence[LayerMeasure]) -> str:
-    """Two scales, a row for each layer: the part of the word's range that its values use, and its largest error over
+    """Two charts, a row for each layer: the part of the word's range that its values use, and its largest error over
     its largest value, both logarithmic."""
     shown = [layer for layer in layers if layer.used is not None]
     if not shown:
         return ""
-    width, height = NAME + 2 * (SCALE + TEXT), ROW * (len(shown) + 1)
+    names = [layer.name for layer in shown]
+    used = [layer.used or 0.0 for layer in shown]
+    sizes = [max(abs(layer.low), abs(layer.high)) for layer in shown]
+    errors = [(layer.largest_error or 0.0) / size if size else 0.0 for layer, size in zip(shown, sizes, strict=True)]
+    return "\n".join(
+        [
+            _chart("part of the word in use, logarithmic from 0.1%", names, used, 3, "#4477aa", ".1%"),
+            _chart("largest error over largest value, logarithmic from 1e-6", names, errors, 6, "#cc6677", ".2g"),
+        ]
+    )
+
+
+def _chart(title: str, names: Sequence[str], values: Sequence[float], decades: int, colour: str, written: str) -> str:
+    """Bars for values up to one, of which the last so many ``decades`` are drawn."""
+    width, height = NAME + SCALE + TEXT, ROW * (len(names) + 1)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-        'font-size="12">',
-        f'<text x="{NAME}" y="16">part of the word in use</text>',
-        f'<text x="{NAME + SCALE + TEXT}" y="16">largest error over largest value</text>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<text x="{NAME}" y="16">{title}</text>',
     ]
-    for number, layer in enumerate(shown, 1):
+    for number, (name, value) in enumerate(zip(names, values, strict=True), 1):
         top = number * ROW
-        size = max(abs(layer.low), abs(layer.high))
-        ratio = (layer.largest_error or 0.0) / size if size else 0.0
-        out.append(f'<text x="{NAME - 8}" y="{top + 16}" text-anchor="end">{html.escape(layer.name)}</text>')
-        for column, (value, decades, colour) in enumerate(((layer.used or 0.0, 3, "#4477aa"), (ratio, 6, "#cc6677"))):
-            left = NAME + column * (SCALE + TEXT)
-            part = 0.0 if not value else min(1.0, max(0.0, 1 + math.log10(value) / decades))
-            out.append(f'<rect x="{left}" y="{top + 4}" width="{SCALE}" height="{ROW - 10}" fill="#eee"/>')
-            out.append(
-                f'<rect x="{left}" y="{top + 4}" width="{SCALE * part:.1f}" height="{ROW - 10}" fill="{colour}"/>'
-            )
-            text = f"{value:.1%}" if column == 0 else f"{value:.2g}"
-            out.append(f'<text x="{left + SCALE + 6}" y="{top + 16}">{text}</text>')
+        part = 0.0 if not value else min(1.0, max(0.0, 1 + math.log10(value) / decades))
+        out += [
+            f'<text x="{NAME - 8}" y="{top + 16}" text-anchor="end">{html.escape(name)}</text>',
+            f'<rect x="{NAME}" y="{top + 4}" width="{SCALE}" height="{ROW - 10}" fill="#eee"/>',
+            f'<rect x="{NAME}" y="{top + 4}" width="{SCALE * part:.1f}" height="{ROW - 10}" fill="{colour}"/>',
+            f'<text x="{NAME + SCALE + 6}" y="{top + 16}">{value:{written}}</text>',
+        ]
     return "\n".join([*out, "</svg>"])

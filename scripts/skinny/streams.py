@@ -83,11 +83,13 @@ def watched_stream(
             wrapped += 0 if found.wrapped is None else int(found.wrapped.sum())
             state = found.state
     rows = elements.reshape(elements.shape[0] * elements.shape[1], elements.shape[2])
+    outside, beyond = outside_rows(program, ring, rows)
     precision = replace(
         lost_weights(program, ring),
         rows=len(rows),
         wrapped=wrapped,
-        outside=outside_rows(program, ring, rows),
+        outside=outside,
+        beyond=beyond,
         rounded=int(samples.rounded.sum()),
     )
     return np.concatenate(outputs, axis=1), precision

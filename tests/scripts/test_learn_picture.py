@@ -38,5 +38,6 @@ def test_pictures_are_drawn(program, tmp_path):
     draw_attention(program, np.array([0, 3]), (2, 2), str(tmp_path / "a.png"))
     draw_confusion(np.array(["a", "b"]), np.array(["a", "b", "b"]), np.array(["a", "a", "b"]), str(tmp_path / "b.png"))
     curve = [{"cycles": 20, "test": 0.9}, {"cycles": 10, "test": 0.7}]
-    draw_curve(curve, [("SVM", None, 0.95), ("L1", 40, 0.9)], True, str(tmp_path / "c.png"))
+    networks = [{"cycles": 18, "score": 0.8}, {"cycles": 9, "score": 0.6}]
+    draw_curve(curve, networks, [("SVM", None, 0.95), ("L1", 40, 0.9)], True, str(tmp_path / "c.png"))
     assert all((tmp_path / name).read_bytes()[1:4] == b"PNG" for name in ("a.png", "b.png", "c.png"))

@@ -159,7 +159,7 @@ def test_nothing_is_silent(skinny, folder):
 def test_rows_outside_the_box_are_counted(skinny, folder, command):
     assert skinny("compile", "y = x/2", "--ring", "fixed:16.8", "--box", "-1:1", "-o", "b.skn")[0] == 0
     (folder / "b.csv").write_text("x\n1\n1.5\n-2\n")
-    said = "fixed:16.8: 2 of 3 rows outside the box of the program, where nothing is proven"
+    said = "fixed:16.8: 2 of 3 rows outside the box of the program (x), where nothing is proven"
     code, out, err = skinny(command, "b.skn", "--inputs", "b.csv", "--json")
     assert (code, err, json.loads(out)["precision"]["outside_rows"]) == (0, f"skinny: {said}\n", 2)
     code, _, err = skinny(command, "b.skn", "--inputs", "b.csv", "--strict")

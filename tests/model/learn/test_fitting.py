@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from skinny.model.errors import InputError
-from skinny.model.learn.fitting import MANY, Job, Setting, fit, least_cycles, settings_for
+from skinny.model.learn.fitting import MANY, Job, Setting, best_of, fit, least_cycles, settings_for
 
 QUICK = {"restarts": 2, "pace": 0.2}
 
@@ -88,3 +88,23 @@ def test_progress_is_told():
     )
     assert told == sorted(told)
     assert 0 <= told[0] < told[-1] <= 1
+
+
+def test_a_simpler_program_is_taken_unless_another_is_better_by_a_standard_error():
+    rows = 100
+    simple, noisy, deep = (
+        Setting(*each) for each in (("linear", 0, 0.0, 0.1), ("linear", 0, 0.0, 0.2), ("squares", 2, 0.0, 0.1))
+    )
+    right = np.ones(rows)
+
+    def wrong(count):
+        return np.where(np.arange(rows) < count, 0.0, 1.0)
+
+    # One row of 100 more: 0.01, and the standard error is 0.00995. Nine rows: 0.09 and 0.029.
+    assert best_of([{simple: wrong(1), noisy: wrong(2)}, {deep: right}], 1) == deep
+    assert best_of([{simple: wrong(9), noisy: wrong(10)}, {deep: right}], 1) == deep
+    # Ten rows that only the first gets right and eleven that only the second does: 0.01 and 0.046.
+    first, second = np.roll(wrong(11), 20), wrong(10)
+    assert best_of([{simple: first, noisy: wrong(30)}, {deep: second}], 1) == simple
+    assert best_of([{simple: first, noisy: wrong(30)}, {deep: second}], 0) == deep
+    assert best_of([{simple: right, noisy: wrong(30)}, {deep: right}], 0) == simple

@@ -74,7 +74,7 @@ def test_budgets_are_reached_and_inputs_that_matter_kept(family):
     models = initial(Shape(family, 0 if family == "linear" else 2, 6, 1), 2, rng)
     seen = {}
     few = 7 if family == "linear" else 14
-    prune_path(models, "sign", batches, rng, [1000, 20, few], lambda b, m: seen.setdefault(b, m), pace=0.3)
+    prune_path(models, "sign", batches, rng, [1000, 20, few], lambda b, m: seen.setdefault(b, m), pace=0.3, rate=3e-3)
     assert list(seen) == [1000, 20, few]
     assert (cycles(seen[20], "sign") <= 20).all()
     assert (cycles(seen[few], "sign") <= few).all()
@@ -101,6 +101,6 @@ def test_slopes_count_what_is_left_out():
     models = initial(Shape("linear", 0, 6, 1), 1, rng)
     models.kept[0, 0, 0] = False
     models.mask()
-    _, slope, fisher = slopes(models, "sign", with_one(batches.rows), batches.targets[None])
+    slope, fisher = slopes(models, "sign", with_one(batches.rows), batches.targets[None])
     assert slope.forms[0, 0, 0] != 0
     assert fisher.forms[0, 0, 0] > 0

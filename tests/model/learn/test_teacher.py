@@ -9,14 +9,18 @@ def test_rows_left_out_are_predicted_as_without_them():
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 1, (30, 3))
     targets = np.stack([np.sin(rows[:, 0]), rows[:, 1] * rows[:, 2]], axis=1)
-    teacher = fit_teacher(rows, targets, rng)
+    first = fit_teacher(rows, targets, rng)
+    again = fit_teacher(rows, targets, rng, first)
+    assert (again.gamma, again.ridge) == (first.gamma, first.ridge)
+    np.testing.assert_allclose(again.weights, first.weights, atol=1e-9)
     for out in (0, 7, 29):
         others = np.delete(np.arange(30), out)
         gaps = ((rows[others, None] - rows[others]) ** 2).sum(axis=2)
-        kernel = np.exp(-teacher.gamma * gaps) + teacher.ridge * np.eye(29)
-        near = np.exp(-teacher.gamma * ((rows[out] - rows[others]) ** 2).sum(axis=1))
+        kernel = np.exp(-first.gamma * gaps) + first.ridge * np.eye(29)
+        near = np.exp(-first.gamma * ((rows[out] - rows[others]) ** 2).sum(axis=1))
         expected = near @ np.linalg.solve(kernel, targets[others])
-        assert teacher.left_out[out] == pytest.approx(expected, abs=1e-8)
+        for teacher in (first, again):
+            assert teacher.left_out[out] == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_smooth_function_is_learned():

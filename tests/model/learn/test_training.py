@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from skinny.model.learn.network import Shape, initial
-from skinny.model.learn.training import Batches, loss_and_errors, outputs_of, train, with_one
+from skinny.model.learn.training import Batches, errors_of, losses_of, outputs_of, train, with_one
 
 
 @pytest.mark.parametrize("task", ["classes", "sign", "numbers"])
@@ -14,22 +14,21 @@ def test_errors_are_the_derivatives_of_the_loss(task):
     targets = rng.random((5, count))
     if task == "classes":
         targets /= targets.sum(axis=1, keepdims=True)
-    _, errors = loss_and_errors(task, outputs, targets[None])
+    errors = errors_of(task, outputs, targets[None])
     for place in np.ndindex(outputs.shape):
         sides = []
         for move in (1e-5, -1e-5):
             moved = outputs.copy()
             moved[place] += move
-            sides.append(loss_and_errors(task, moved, targets[None])[0][place[0]])
-        # The loss is the mean over five rows.
-        assert errors[place] == pytest.approx(5 * (sides[0] - sides[1]) / 2e-5, abs=1e-8)
+            sides.append(losses_of(task, moved, targets[None])[place[0], place[2]])
+        assert errors[place] == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=1e-8)
 
 
 def test_the_loss_of_classes_is_cross_entropy():
     outputs = np.log(np.array([[0.5, 0.1], [0.25, 0.1], [0.25, 0.8]]))[None]
     targets = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    losses, _ = loss_and_errors("classes", outputs, targets[None])
-    assert losses[0] == pytest.approx(-(np.log(0.5) + np.log(0.8)) / 2)
+    losses = losses_of("classes", outputs, targets[None])
+    assert losses[0] == pytest.approx([-np.log(0.5), -np.log(0.8)])
 
 
 def trained(seed):
@@ -65,17 +64,22 @@ def test_noise_is_fresh_and_only_where_it_is_asked_for():
     assert with_one(rows).shape == (1, 64, 3)
 
 
-def test_parts_are_the_groups_of_models_of_their_own():
+def test_groups_are_the_rows_of_models_of_their_own():
     rows = np.arange(20, dtype=np.float32)[:, None]
-    parts = (np.arange(5), np.arange(5, 20))
-    drawn, targets = Batches(rows, rows, np.zeros(1, np.float32), parts, 2).draw(np.random.default_rng(0))
-    assert drawn.shape == (4, 32, 2)
+    drawn, targets = Batches(rows, rows, np.zeros(1, np.float32), (5, 15)).draw(np.random.default_rng(0))
+    assert drawn.shape == (2, 32, 2)
     assert (drawn[..., :1] == targets).all()
-    assert (drawn[:2, :, 0] < 5).all()
-    assert (drawn[2:, :, 0] >= 5).all()
-    assert (drawn[0] == drawn[1]).all()
+    assert (drawn[0, :, 0] < 5).all()
+    assert (drawn[1, :, 0] >= 5).all()
     models = initial(Shape("squares", 1, 1, 1), 4, np.random.default_rng(1), np.float64)
-    together = models.values(drawn)[2]
+    factors, units, outputs = models.values(drawn)
+    errors = errors_of("numbers", outputs, targets)
+    gradient = models.backwards(drawn, factors, units, errors)
+    losses = losses_of("numbers", outputs, targets)
     for number in range(4):
-        alone = models.part([number]).values(drawn[number : number + 1])[2]
-        np.testing.assert_allclose(together[number], alone[0])
+        one, group = models.part([number]), slice(number // 2, number // 2 + 1)
+        factors, units, alone = one.values(drawn[group])
+        np.testing.assert_allclose(outputs[number], alone[0])
+        slopes = one.backwards(drawn[group], factors, units, errors_of("numbers", alone, targets[group]))
+        np.testing.assert_allclose(gradient.forms[number], slopes.forms[0])
+        np.testing.assert_allclose(losses[number], ((alone[0] - targets[group][0].T) ** 2)[0] / 2)

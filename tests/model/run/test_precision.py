@@ -42,10 +42,10 @@ def test_many_weights_are_one_line():
 
 def test_rows_and_inputs():
     assert Precision("fixed:8.4", rows=10).line == ""
-    told = Precision("fixed:8.4", rows=1000, wrapped=3, outside=2, rounded=1)
+    told = Precision("fixed:8.4", rows=1000, wrapped=3, outside=2, beyond=("x", "y"), rounded=1)
     assert told.line == (
         "fixed:8.4: 3 of 1,000 rows wrapped, so that results are wrong by more than rounding; "
-        "2 of 1,000 rows outside the box of the program, where nothing is proven; 1 input value rounded"
+        "2 of 1,000 rows outside the box of the program (x, y), where nothing is proven; 1 input value rounded"
     )
     assert told.counts == {
         "zero_weights": 0,
@@ -69,8 +69,9 @@ def test_rows_outside_the_box():
         box=((Fraction(-2), Fraction("10.3")), (Fraction("0.1"), Fraction(1))),
     )
     rows = np.array([[-4, 2], [21, 16], [0, 5], [-5, 5], [22, 5], [0, 1], [0, 17], [22, 17]])
-    assert outside_rows(program, FixedPoint(8, 4), rows) == 5
-    assert outside_rows(program, FixedPoint(8, 4), rows[:3]) == 0
-    assert outside_rows(program, FixedPoint(8, 4), rows[6:]) == 2
-    assert outside_rows(program, Real(), rows) == 0
-    assert outside_rows(with_weights(1), FixedPoint(8, 4), np.zeros((3, 0))) == 0
+    assert outside_rows(program, FixedPoint(8, 4), rows) == (5, ("x", "y"))
+    assert outside_rows(program, FixedPoint(8, 4), rows[:3]) == (0, ())
+    assert outside_rows(program, FixedPoint(8, 4), rows[6:]) == (2, ("x", "y"))
+    assert outside_rows(program, FixedPoint(8, 4), rows[5:7]) == (2, ("y",))
+    assert outside_rows(program, Real(), rows) == (0, ())
+    assert outside_rows(with_weights(1), FixedPoint(8, 4), np.zeros((3, 0))) == (0, ())

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from skinny.scripts.bench import learn
 
@@ -27,11 +28,18 @@ def test_means_and_errors_of_paired_differences():
     (row,) = answer["rows"]
     assert row["ours"] == pytest.approx(0.97)
     assert row["fixed"] == pytest.approx(0.96)
-    assert row["difference"] == pytest.approx(0.03)
     # Differences 0.03, 0.05, 0.01: a deviation of 0.02.
-    assert row["difference_error"] == pytest.approx(0.02 / 3**0.5)
+    assert row["ahead"]["network"] == pytest.approx([0.03, 0.02 / 3**0.5])
+    # Of the tree 0.8, 0.9, 1.0: differences 0.18, 0.06, -0.03.
+    assert row["ahead"]["tree"] == pytest.approx([0.07, np.std([0.18, 0.06, -0.03], ddof=1) / 3**0.5])
     assert (row["promised"], row["met"]) == (0.96, True)
-    assert answer["rivals"][1] == {"set": "iris", "rival": "tree", "cycles": None, "score": pytest.approx(0.9)}
+    assert answer["rivals"][1] == {
+        "set": "iris",
+        "rival": "tree",
+        "cycles": None,
+        "score": pytest.approx(0.9),
+        "score_error": pytest.approx(0.1 / 3**0.5),
+    }
     assert answer["simulated"] == [{"set": "iris", "rows": 38}]
 
 
@@ -48,6 +56,7 @@ def test_what_is_known_is_not_measured_again(skinny, folder, monkeypatch):
     assert seen == [("wine", 0, 0.25), ("iris", 0, 0.25)]
     code, out, _ = skinny(*words)
     assert code == 0
+    assert "+0.00 ± 0.00" in out
     assert seen[2:] == [("wine", 1, 0.25), ("iris", 1, 0.25)]
     assert "90.00" in out
     assert len((folder / "kept.jsonl").read_text().splitlines()) == 4
@@ -78,4 +87,4 @@ def test_a_small_set_is_measured():
     assert set(found["network"]) == {"None", "25"}
     assert found["points"][1]["ours"] > 0.8
     assert found["simulated"] == 0
-    assert learn.summary([found])["rows"][1]["difference_error"] is None
+    assert learn.summary([found])["rows"][1]["ahead"]["network"][1] is None

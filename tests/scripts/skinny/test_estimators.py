@@ -145,6 +145,45 @@ def test_constant_tables_are_refused():
         skinny.SkinnyClassifier(**QUICK).fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
 
 
+@pytest.mark.parametrize("kind", [skinny.SkinnyClassifier, skinny.SkinnyRegressor])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.nan, r"row 4, column 3: the value is missing \(NaN\)"),
+        (-np.inf, "row 4, column 3: -inf is no finite number"),
+        ("red", "row 4, column 3: 'red' is no number"),
+    ],
+)
+def test_bad_values_are_said_in_one_line(iris, kind, value, message):
+    rows = iris[0].astype(object)
+    rows[3, 2] = value
+    with pytest.raises(InputError, match=f"^{message}$"):
+        kind(**QUICK).fit(rows, iris[1])
+
+
+def test_bad_tables_are_said_in_one_line(iris, classifier):
+    rows, classes = iris
+    wide = np.random.default_rng(0).random((6, (1 << 16) + 1))
+    for kind, given, message in (
+        (
+            skinny.SkinnyClassifier,
+            (rows[:50], classes[:50]),
+            "the rows have 1 class, 0: there is nothing to tell apart",
+        ),
+        (skinny.SkinnyClassifier, (rows[:1], classes[:1]), "the rows have 1 class, 0: there is nothing to tell apart"),
+        (
+            skinny.SkinnyRegressor,
+            (rows[:1], classes[:1]),
+            "1 sample is not enough: a program is fitted to 2 rows or more",
+        ),
+        (skinny.SkinnyRegressor, (wide, np.arange(6)), "65,537 columns are more than the 65,536 inputs of a core"),
+    ):
+        with pytest.raises(InputError, match=f"^{message}$"):
+            kind(**QUICK).fit(*given)
+    with pytest.raises(InputError, match=r"^row 1, column 2: the value is missing"):
+        classifier.predict([[1, np.nan, 2, 3]])
+
+
 def test_names_are_plain_and_different():
     assert plain_names(["sepal length (cm)", "R3", "1st", "a", "a", "", "S"]) == [
         "sepal_length_cm",

@@ -49,6 +49,8 @@ def test_files_hold_all_figures(tmp_path):
     page = (tmp_path / "r.html").read_text()
     for text in ("MLPClassifier &lt;b&gt;", "100.00%", "hidden layer 1", "<svg", "2^3", "cannot matter: x3"):
         assert text in page
+    assert '<meta name="viewport" content="width=device-width' in page  # or a phone shows it at a third of its size
+    assert "logarithmic from 0.1%" in page
     assert "17 cycles a row" in repr(report)
     with pytest.raises(skinny.InputError, match=r"r\.txt: a report is written to a file that ends in \.html or \.json"):
         report.save(tmp_path / "r.txt")
