@@ -13,8 +13,7 @@ class CheckError(Exception):
 
 
 class ToolError(InputError):
-    """A tool that we run ended without a word about the design: it was killed, or short of memory. It may do better
-    another time."""
+    """A tool that we run was killed, which says nothing about the design: it may do better another time."""
 
 
 class PrecisionWarning(UserWarning):

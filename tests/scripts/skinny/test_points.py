@@ -53,11 +53,11 @@ def test_what_cannot_be_has_its_reason(unit, reason):
     assert reason in found["reason"]
 
 
-def test_a_tool_that_broke_off_is_no_result(monkeypatch):
-    def broke_off(*call):
-        raise ToolError("yosys broke off")
+def test_a_tool_that_was_killed_is_no_result(monkeypatch):
+    def killed(*call):
+        raise ToolError("yosys was killed (signal 9)")
 
-    monkeypatch.setattr("skinny.sim.fpga.report.implement", broke_off)
+    monkeypatch.setattr("skinny.sim.fpga.report.implement", killed)
     with pytest.raises(ToolError):
         finished(core(kind="synthesis"), DEFAULTS)
 

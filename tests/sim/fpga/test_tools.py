@@ -38,13 +38,10 @@ def test_a_failure_is_told(up5k, tmp_path):
     assert "nothing.il" in done.complaint
 
 
-@pytest.mark.parametrize("done", [Done(1, " \n"), Done(-9, "Info: placing\n")])
-def test_a_tool_that_broke_off_says_nothing_about_the_design(tmp_path, monkeypatch, done):
+def test_a_tool_that_was_killed_says_nothing_about_the_design(tmp_path, monkeypatch):
     monkeypatch.setattr(tools, "prepare", lambda tool: tmp_path)
-    monkeypatch.setattr(tools, "_call", lambda *call: done)
-    with pytest.raises(
-        ToolError, match=rf"^yosys broke off \(exit code {done.code}\): was it killed, or short of memory\?$"
-    ):
+    monkeypatch.setattr(tools, "_call", lambda *call: Done(-9, "Info: placing\n"))
+    with pytest.raises(ToolError, match=r"^yosys was killed \(signal 9\)$"):
         run_tool("yosys", [], tmp_path)
 
 
