@@ -1,8 +1,8 @@
-"""The two errors that end a command, which the command line turns into exit codes, and the warning of Python calls."""
+"""The errors that end a command, which the command line turns into exit codes, and the warning of Python calls."""
 
 import re
 
-__all__ = ["CheckError", "InputError", "PrecisionWarning"]
+__all__ = ["CheckError", "InputError", "PrecisionWarning", "ToolError"]
 
 #: A number with more digits than anybody reads.
 LONG = re.compile("[0-9]{41,}")
@@ -18,6 +18,10 @@ class InputError(ValueError):
 
 class CheckError(Exception):
     """A result is not what it was proven or promised to be. Exit code 1."""
+
+
+class ToolError(InputError):
+    """A tool that we run was killed, which says nothing about the design: it may do better another time."""
 
 
 class PrecisionWarning(UserWarning):

@@ -116,7 +116,8 @@ def execute(args: argparse.Namespace) -> None:
 
     write_folder(folder, {"points.csv": _table(rows, rows), "front.csv": _table(best, rows)})
     if not best:
-        raise CheckError(f"none of {len(rows)} points could be ({folder / 'points.csv'}): {rows[0]['reason']}")
+        reason = next(row["reason"] for row in rows if row["reason"])
+        raise CheckError(f"none of {len(rows)} points could be ({folder / 'points.csv'}): {reason}")
     draw_front(rows, str(folder / "front.png"))
     names = ["points.csv", "front.csv", "front.png", "points.jsonl"]
     if args.json:

@@ -14,6 +14,7 @@ from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
 from skinny.model.machine.assemble import fit_image
+from skinny.model.machine.isa import MOST_FLIPFLOPS, flat_words
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Program
 from skinny.model.program.promises import Break
@@ -97,7 +98,10 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "length": length,
         "words": words,
         "attends": words - length,
-        "memory_words": {"flat": words + program.emits, "rolled": rolled_words(program, ring)},
+        "memory_words": {
+            "flat": flat_words(program, program.width > MOST_FLIPFLOPS),
+            "rolled": rolled_words(program, ring),
+        },
         "width": program.width,
         "contract": program.contract,
         "linear": program.linear,
