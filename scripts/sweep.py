@@ -88,8 +88,7 @@ def execute(args: argparse.Namespace) -> None:
     options = _learned(args) if args.target is not None else _formula(args)
     folder = Path(args.output)
     expect_folder(folder)
-    if not args.box:
-        _expect_rings(_list(args.rings), args.target is None)
+    _expect_rings(_list(args.rings))
     with working("starting the workers") as work:
 
         def watch(what: str, done: int, count: int) -> None:
@@ -154,13 +153,11 @@ def _learned(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _expect_rings(names: Sequence[str], formula: bool) -> None:
-    """Refuse what is no ring, before any work."""
+def _expect_rings(names: Sequence[str]) -> None:
+    """Refuse what is no ring, before any work; ``fixed:BITS`` leaves the fraction to the compiler."""
     for name in names:
         if not re.fullmatch("fixed:[0-9]+", name):
             parse_ring(name)
-        elif formula:
-            raise InputError(f"--rings {name}: the fraction bits are chosen for a --box; without one, {name}.FRAC")
 
 
 def _list(text: str) -> list[str]:
