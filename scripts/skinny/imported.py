@@ -206,8 +206,8 @@ class ImportedProgram(Program):
 
     @property
     def tried(self) -> dict[str, float]:
-        """The formats that were tried, with the number of rows that they decide otherwise than floats; for numbers the
-        largest error, in parts of what is allowed."""
+        """The formats that were tried, with the number of rows that they decide otherwise than floats, and of rows
+        between them above one in 256; for numbers the largest error, in parts of what is allowed."""
         return dict(self.origin.tried)
 
     @property
