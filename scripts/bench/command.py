@@ -7,7 +7,7 @@ from typing import Any
 
 from skinny.scripts.common import Parser, add_command, print_json, print_table
 
-from . import estimate, fpga, functions, learn, loops, power_up, precision, promises
+from . import estimate, fpga, functions, learn, loops, patterns, power_up, precision, promises
 
 __all__ = ["register"]
 
@@ -39,6 +39,7 @@ def register(commands: Any) -> None:
     precision.register(benches)
     functions.register(benches)
     learn.register(benches)
+    patterns.register(benches)
     promises.register(benches)
     loops.register(benches)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SETS", "DataSet", "Load", "cosines", "read_series"]
+__all__ = ["SETS", "DataSet", "Load", "cosines", "read_series", "split_rows"]
 
 Rows = NDArray[Any]
 Load = Callable[[], tuple[Rows, Rows]]
@@ -90,3 +90,14 @@ SETS = {
     "BasicMotions": DataSet(_series("BasicMotions", 8), (120, 60, 30), {}, (2, 4)),
     "GunPoint": DataSet(_series("GunPoint", 24), (120, 60, 30), {}, (2, 4)),
 }
+
+
+def split_rows(load: Load, numbers: bool, split: int) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
+    """Rows and targets to learn from, and those to test with."""
+    from sklearn.model_selection import train_test_split
+
+    rows, targets = load()
+    inside, tested = train_test_split(
+        np.arange(len(rows)), test_size=0.25, random_state=split, stratify=None if numbers else targets
+    )
+    return (rows[inside], targets[inside]), (rows[tested], targets[tested])

@@ -95,6 +95,18 @@ def test_the_least_important_weight_goes_first():
     assert models.kept[0, 0].tolist() == [True, True, False, True, True, True, True]
 
 
+def test_the_unit_that_matters_least_goes_first():
+    rng = np.random.default_rng(3)
+    rows = with_one(rng.normal(0, 1, (200, 3)))
+    models = initial(Shape("squares", 2, 3, 1), 1, rng, np.float64)
+    models.forms[0] = [[1, 1, 0.5, 0], [1, -1, 0.5, 0], [0.5, 0.5, 0.5, 0]]
+    models.reads[0] = [1, 0.01]
+    targets = models.values(rows)[2].swapaxes(1, 2) + rng.normal(0, 0.5, (1, 200, 1))
+    prune_to(models, "numbers", rows, targets, cycles(models, "numbers") - 7)
+    assert models.read[0].tolist() == [[True, False]]
+    assert models.kept[0, 0].all()
+
+
 def test_slopes_count_what_is_left_out():
     rng = np.random.default_rng(2)
     batches = data(rng)
