@@ -70,15 +70,15 @@ the box: their error, proven too, is part of --error, which they need.
 
 A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
 needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
-all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
---error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities sends the scores of all classes in
-place of the number of the class, and other commands then show probabilities. --weights puts in the weights of a network
-that was trained again and changes no instruction, so that skinny host sends weights alone; those that were zero need
---keep-zeros for that. --hop N makes a program of a network whose inputs follow each other in time run on a stream
-(docs/streams.md), with N new words a sample. JSON keys of a model: model, kind, classes, inputs, idle (inputs that
-cannot matter), outputs, window (words, with --hop), argmax, probabilities, length, words, cycles, width, weights,
-linear, reversible, ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or
-replaced), file.
+all rows of --calibration, a CSV file with a column for each input, and on nearly all rows between them, or in --box (of
+numbers: with an error of at most --error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities
+sends the scores of all classes in place of the number of the class, and other commands then show probabilities.
+--weights puts in the weights of a network that was trained again and changes no instruction, so that skinny host sends
+weights alone; those that were zero need --keep-zeros for that. --hop N makes a program of a network whose inputs follow
+each other in time run on a stream (docs/streams.md), with N new words a sample. JSON keys of a model: model, kind,
+classes, inputs, idle (inputs that cannot matter), outputs, window (words, with --hop), argmax, probabilities, length,
+words, cycles, width, weights, linear, reversible, ring, tried (formats, and what they missed, also with --explain),
+notes (what was dropped or replaced), file.
 Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
 A file that ends in .blif is a Boolean circuit, one that ends in .json a sum-product network (docs/frontends.md).
