@@ -106,7 +106,7 @@ MALFORMED = [
     ),
     ({}, [*WORDS, *GIVEN, "--shape", "0x2", "--html", "e.html"], "--shape must be ROWSxCOLUMNS like 8x8, not '0x2'"),
     ({}, [*WORDS, *GIVEN, "--shape", "1x2"], "only a page shows the inputs as a picture: --shape goes with --html"),
-    ({}, [*WORDS, *GIVEN, "--html", "missing/e.html"], "missing/e.html: cannot be written"),
+    ({}, [*WORDS, *GIVEN, "--html", "missing/e.html"], "missing/e.html: the folder does not exist"),
     (
         {},
         [*WORDS, "--a", "a=1,b=2", "--b", "a=1e300,b=1e300", "--ring", "real"],
