@@ -1,6 +1,6 @@
-"""The two errors that end a command, which the command line turns into exit codes, and the warning of Python calls."""
+"""The errors that end a command, which the command line turns into exit codes, and the warning of Python calls."""
 
-__all__ = ["CheckError", "InputError", "PrecisionWarning"]
+__all__ = ["CheckError", "InputError", "PrecisionWarning", "ToolError"]
 
 
 class InputError(ValueError):
@@ -10,6 +10,10 @@ class InputError(ValueError):
 
 class CheckError(Exception):
     """A result is not what it was proven or promised to be. Exit code 1."""
+
+
+class ToolError(InputError):
+    """A tool that we run was killed, which says nothing about the design: it may do better another time."""
 
 
 class PrecisionWarning(UserWarning):

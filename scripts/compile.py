@@ -6,12 +6,11 @@ import argparse
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions, expect_own_ring, finished
 from skinny.model.errors import InputError
-from skinny.model.files import read_text
+from skinny.model.files import expect_file, read_text
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_definitions
@@ -23,6 +22,7 @@ from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
 from skinny.model.tables import parse_number
+from skinny.values import several
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
@@ -180,8 +180,7 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("the answer in JSON has the length after each pass: --json goes without --explain")
     if args.output is not None:
         ending(args.output)
-        if not Path(args.output).parent.is_dir():
-            raise InputError(f"{args.output}: the folder does not exist")
+        expect_file(args.output)
     if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
     if args.formula.endswith(MODEL_FILES):
@@ -231,7 +230,7 @@ def execute(args: argparse.Namespace) -> None:
     elif args.output is None:
         sys.stdout.write(dumps(program))
     else:
-        length = f"{len(program):,} instructions, {program.words:,} words"
+        length = f"{several(len(program), 'instruction')}, {several(program.words, 'word')}"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
         if compiled.errors:
             note(f"{args.output}: {_proven(compiled)}")
@@ -340,7 +339,8 @@ def _explain(compiled: Compilation) -> None:
     print_table(("after", "length", "words"), compiled.steps)
     print()
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
-    print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
+    sizes = {"instruction": len(program), "word": program.words, "level": program.depth}
+    print(f"result              {', '.join(several(count, noun) for noun, count in sizes.items())}")
     print(f"checked             {compiled.checked}")
     if not compiled.errors:
         return

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from math import inf
-from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import Progress
 from skinny.model.bounds.analysis import Analysis
 from skinny.model.compiler.goal import parse_keep
 from skinny.model.compiler.pipeline import Compilation, Precision, compile_formula
@@ -28,6 +24,8 @@ from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
 from skinny.scripts.common import add_command, print_json, print_table
+from skinny.scripts.progress import working
+from skinny.trace import expect_png
 
 from .precision_polynomials import POLYNOMIALS, Polynomial
 from .precision_text import Ranges, Text, worst_point
@@ -73,16 +71,14 @@ def register(benches: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     chosen, bits = chosen_polynomials(args.only), chosen_bits(args.bits)
-    if args.output is not None and Path(args.output).suffix != ".png":
-        raise InputError(f"{args.output}: the name of a picture must end in .png")
+    if args.output is not None:
+        expect_png(args.output)
     rows: list[Row] = []
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=len(chosen) * len(bits))
+    with working("polynomials", len(chosen) * len(bits)) as work:
         for polynomial in chosen:
-            progress.update(task, description=polynomial.name)
             for row in bench_polynomial(polynomial, bits):
                 rows.append(row)
-                progress.advance(task)
+                work.step()
     held = promises(rows)
     if args.output is not None:
         from .precision_picture import draw_errors
