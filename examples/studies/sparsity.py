@@ -64,7 +64,7 @@ def sizes(depth, quick, rng):
     text, row = written(levels), {"depth": depth, "inputs": 1 << depth, "monomials": 1 << (1 << depth)}
     for keep in KEEPS:
         if keep == "none" or depth <= PURE:
-            program = skinny.compile(text, keep=keep, width=3 if keep == KEEPS[0] else 24)
+            program = skinny.compile(text, keep=keep, width=3 if keep == KEEPS[0] else 4 if quick else 24)
             row[keep] = program.info()["words"] + 1
         else:
             row[keep] = None
@@ -72,7 +72,7 @@ def sizes(depth, quick, rng):
     if depth <= (2 if quick else EXPANDED):
         x = rng.integers(-9, 10, (20, 1 << depth)).tolist()
         names = [f"x{n}" for n in range(1 << depth)]
-        other = skinny.compile(multiplied_out(levels), keep="none", width=32, inputs=names)
+        other = skinny.compile(multiplied_out(levels), keep="none", width=4 if quick else 32, inputs=names)
         row["expanded"] = other.info()["words"] + 1
         row["equal"] = other.run(x, "exact") == program.run(x, "exact")
     return row
