@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -18,7 +20,16 @@ from typing import IO
 from .errors import InputError
 from .limits import current, size_text
 
-__all__ = ["is_stream", "read_bytes", "read_text", "write_file", "write_folder"]
+__all__ = [
+    "copy_file",
+    "expect_file",
+    "expect_folder",
+    "is_stream",
+    "read_bytes",
+    "read_text",
+    "write_file",
+    "write_folder",
+]
 
 #: Bytes that are read at once.
 BLOCK = 1 << 20
@@ -72,9 +83,7 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
             with open(path, "wb") as file:
                 write(file)
             return
-        target = Path(os.path.realpath(path))
-        if target.is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        target = _target(path)
         temporary = target.with_name(f".{target.name[:50]}.{os.getpid()}.tmp")
         try:
             with open(temporary, "xb") as file:
@@ -85,7 +94,53 @@ def write_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise _refused(path, error) from None
+
+
+def copy_file(source: Path, path: str | Path) -> None:
+    """Write what the file ``source`` has to ``path``, as :func:`write_file` does."""
+    with open(source, "rb") as content:
+        write_file(path, lambda file: shutil.copyfileobj(content, file))
+
+
+def expect_file(path: str | Path | None) -> None:
+    """Refuse a path that :func:`write_file` could not write, before the work that makes the content. None is refused
+    nothing."""
+    if path is None or is_stream(path):
+        return
+    try:
+        target = _target(path)
+        if not os.path.lexists(target.parent):
+            raise InputError(f"{path}: the folder does not exist")
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
+def expect_folder(path: str | Path | None) -> None:
+    """The same for a folder that :func:`write_folder` writes or makes."""
+    if path is None:
+        return
+    folder = Path(os.path.realpath(path))
+    while not (os.path.lexists(folder) or folder == folder.parent):
+        folder = folder.parent
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
+def _target(path: str | Path) -> Path:
+    """The file that ``path`` means, links followed; an :exc:`OSError` if it cannot be one."""
+    target = Path(os.path.realpath(path))
+    for wrong, number in ((target.is_symlink(), errno.ELOOP), (target.is_dir(), errno.EISDIR)):
+        if wrong:
+            raise OSError(number, os.strerror(number))
+    return target
+
+
+def _refused(path: str | Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot be written ({error.strerror or error})")
 
 
 def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:

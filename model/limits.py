@@ -4,8 +4,8 @@ Two numbers are stated, everything else derives from them: the bytes that a file
 of a program, the size of a formula. A size that is known beforehand is refused beforehand. All other work is watched:
 the readers and the passes call :func:`check` as they go, which looks at the clock and at the memory in use.
 
-Limits hold inside ``with Limits(…).applied():``; elsewhere the defaults hold. Inside ``with telling(…):`` somebody is
-told every two seconds what is done.
+Limits hold inside ``with Limits(…).applied():``; elsewhere the defaults hold. Inside ``with telling(…):`` somebody
+hears what is done.
 """
 
 from __future__ import annotations
@@ -57,8 +57,6 @@ INPUTS_BYTE = 32
 MANY_FACTORS, INSTRUCTIONS_A_FACTOR = 100_000, 250
 #: Seconds between two looks at the memory, and items between two checks.
 LOOK, CHUNK = 0.01, 4096
-#: Seconds after which somebody is told that a task goes on.
-SILENT = 2.0
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -120,17 +118,9 @@ class _Watch:
     again: float = 0.0
 
 
-@dataclass
-class _Teller:
-    """Whom to ``tell`` what is done, and when that was done last."""
-
-    tell: Callable[[str], None]
-    told: float
-
-
 _limits: ContextVar[Limits] = ContextVar("limits")
 _watch: ContextVar[_Watch | None] = ContextVar("watch", default=None)
-_teller: ContextVar[_Teller | None] = ContextVar("teller", default=None)
+_hear: ContextVar[Callable[[str], None] | None] = ContextVar("hear", default=None)
 
 
 def current() -> Limits:
@@ -148,23 +138,24 @@ def watched(task: str) -> Iterator[None]:
         yield
     finally:
         _watch.reset(token)
+        tell("")
 
 
 @contextmanager
-def telling(somebody: Callable[[str], None]) -> Iterator[None]:
-    """Inside the ``with`` block, let ``somebody`` know what is done, if it takes long."""
-    token = _teller.set(_Teller(somebody, time.monotonic()))
+def telling(hear: Callable[[str], None]) -> Iterator[None]:
+    """Inside the ``with`` block, let somebody ``hear`` what is done now, again and again, and a text without letters
+    when it is done. When a person is told is up to that somebody."""
+    token = _hear.set(hear)
     try:
         yield
     finally:
-        _teller.reset(token)
+        _hear.reset(token)
 
 
 def tell(what: str) -> None:
-    """Tell what is done now, if somebody listens who was told nothing for a while."""
-    if (teller := _teller.get()) is not None and (now := time.monotonic()) > teller.told + SILENT:
-        teller.told = now
-        teller.tell(what)
+    """Tell what is done now, if somebody listens."""
+    if (hear := _hear.get()) is not None:
+        hear(what)
 
 
 def check() -> None:
@@ -173,7 +164,7 @@ def check() -> None:
     if watch is None or (now := time.monotonic()) < watch.again:
         return
     watch.again = now + LOOK
-    tell(f"{watch.task}: {now - watch.began:.0f} s so far")
+    tell(watch.task)
     if now > watch.began + watch.limits.seconds:
         raise InputError(f"{watch.task} takes more than {watch.limits.seconds} s, the limit: --limit time=S raises it")
     if _resident() > watch.most:

@@ -8,11 +8,12 @@ from time import perf_counter
 from typing import Any
 
 from skinny.model.errors import InputError
+from skinny.model.files import expect_folder
 from skinny.model.link.wire import seal
 from skinny.sim.fpga.devices import find_device
 from skinny.sim.fpga.expected import image_for
 
-from .common import add_command, note, print_json, print_table
+from .common import add_command, print_json, print_table
 from .options import (
     add_baud_option,
     add_core_options,
@@ -21,11 +22,14 @@ from .options import (
     image_options,
     load_program,
 )
+from .progress import working
 
 __all__ = ["register"]
 
 #: The smallest device of the boards of each family.
 PLACED = ("up5k", "ecp5-25k")
+#: What the counted cells are called.
+NAMES = {"logic_cells": "logic cells", "luts": "LUTs", "multipliers": "multiplier blocks", "rams": "block RAMs"}
 #: Program words, words of a vector and weights that a core has room for, unless fewer are asked for: other formulas
 #: than the first are loaded into the same bitstream.
 ROOM = {"depth": 256, "inputs": 16, "weights": 256}
@@ -39,8 +43,8 @@ weights, or for as many as the program needs. The board's button resets the core
 boards: icebreaker (iCE40 UP5K), ulx3s (ECP5 85F), ulx3s-12f, ulx3s-25f, ulx3s-45f. When the clock asked for is not
 reached nothing is written and the exit code is 1.
 
-JSON keys: board, folder, files, clock_mhz, reached_mhz, baud, luts, multipliers, rams (each used and available), words
-(of the program), seal, seconds.
+JSON keys: board, folder, files, clock_mhz, reached_mhz, baud, logic_cells (of ECP5 luts), multipliers, rams (each
+used and available), words (of the program), seal, seconds.
 
 example:
   $ skinny compile 'y = (a + 2*b)^3' -o cube.skn
@@ -74,6 +78,7 @@ def execute(args: argparse.Namespace) -> None:
         if given is not None and not 0 < given < 1e9:
             raise InputError(f"--{name} must be a positive number, not {given:g}")
     board = BOARDS[args.board]
+    expect_folder(args.output)
     options = image_options(args, "self_check", *ROOM)
     # A board has one core.
     program, ring = load_program(args)
@@ -84,16 +89,15 @@ def execute(args: argparse.Namespace) -> None:
     (image,) = image_for(device, program, ring, roomy, target=board.target).lanes
     clock = board.clock(args.freq)
     before = perf_counter()
-    note("synthesis, place and route: this takes a minute or more")
-    made = build_board(board, image, clock, args.baud, args.output, args.seed)
+    with working(f"{board.name}: synthesis, place and route"):
+        made = build_board(board, image, clock, args.baud, args.output, args.seed)
     seconds = perf_counter() - before
-    cells = {name: getattr(made, name) for name in ("luts", "multipliers", "rams")}
     if args.json:
-        counts = {name: {"used": used, "available": there} for name, (used, there) in cells.items()}
+        counts = {name: {"used": used, "available": there} for name, (used, there) in made.cells.items()}
         answer = {"board": board.name, "folder": args.output, "files": made.files, "clock_mhz": made.clock}
         answer |= {"reached_mhz": made.reached, "baud": args.baud, **counts, "words": len(image)}
         print_json(answer | {"seal": seal(image), "seconds": seconds})
         return
-    print_table(("cells", "used", "available"), [(name, *counts) for name, counts in cells.items()])
+    print_table(("cells", "used", "available"), [(NAMES[name], *counts) for name, counts in made.cells.items()])
     print(f"\n{args.output}: {', '.join(made.files)}")
     print(f"clock {made.clock:g} MHz ({made.reached:.1f} MHz reached), line {args.baud:,} baud, {seconds:.0f} s")

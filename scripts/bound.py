@@ -27,7 +27,8 @@ inputs as they were rounded to the format.
 
 When the program is not safe, a format is suggested: as many bits as were given if they can do, else the fewest that
 can, and of these the format with the most fraction bits; no weight and no end of the box that is not zero becomes zero
-in it. With --error, when the error is not reached: the format of fewest bits that is safe and reaches it.
+in it. Where fewer bits can do, the smallest such format is named too. With --error, when the error is not reached: the
+format of fewest bits that is safe and reaches it.
 
 The exit code is 1 when the program is not proven safe, or --error is not reached in the given format.
 
@@ -36,8 +37,8 @@ only: what its polynomial changes was seen at samples and is not proven), ranges
 the first value that may not fit: instruction and text of the one that reads it, or output; register (null: the
 attention accumulator), low, high), unfit (only when a weight, a start value or an end of the box does not fit: the
 reason), with --error reached, and, when one was looked for, suggestion (a ring, or null with the reason in
-suggestion_failed), for a program with state reason (why a value or an error has no bound, or null). What is
-not proven is null.
+suggestion_failed) and smallest (a ring), for a program with state reason (why a value or an error has no bound, or
+null). What is not proven is null.
 
 Bounds of a stream hold at all of its samples; --box names the words of a sample, and zeros that pad a window count as
 inputs. What has a pole on or outside of the unit circle has no bound, and neither has what is not linear in the state.
@@ -103,7 +104,8 @@ def _print_answer(answer: dict[str, Any]) -> None:
     if "suggestion_failed" in answer:
         print(answer["suggestion_failed"])
     elif "suggestion" in answer:
-        print(f"a format that does: {answer['suggestion']}")
+        smaller = f"; the smallest: {answer['smallest']}" if answer["smallest"] != answer["suggestion"] else ""
+        print(f"a format that does: {answer['suggestion']}{smaller}")
     if "unfit" in answer:
         return
     if answer["safe"]:

@@ -6,16 +6,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 from skinny.model.errors import CheckError, InputError
@@ -25,6 +23,8 @@ from skinny.model.program.units import Units
 from skinny.model.rings import Array
 from skinny.model.run.precision import Precision
 from skinny.values import readable
+
+from .progress import note
 
 __all__ = [
     "SHOWN",
@@ -42,10 +42,7 @@ __all__ = [
     "readable",
     "rounded_outwards",
     "tell",
-    "watching",
 ]
-
-T = TypeVar("T")
 
 #: Inferences whose results a table shows.
 SHOWN = 20
@@ -103,11 +100,6 @@ def add_command(
     return parser
 
 
-def note(message: str) -> None:
-    """Tell the person, not the program that reads stdout."""
-    print(f"skinny: {message}", file=sys.stderr)
-
-
 def tell(precision: Precision, strict: bool) -> None:
     """Say what fixed point took away, if anything; with ``strict`` that fails the command."""
     if precision.line:
@@ -140,13 +132,14 @@ class _Console(Console):
         raise
 
 
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on stdout: numbers to the right, text to the left. A pipe gets whole lines, however long."""
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], widest: int | None = None) -> None:
+    """A table on stdout: numbers to the right, text to the left. A pipe gets whole lines, however long; texts beyond
+    ``widest`` characters go on in the next line."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     listed = [list(row) for row in rows]
     for column, head in enumerate(heads):
         numeric = all(isinstance(row[column], int | float) for row in listed)
-        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold", max_width=widest)
     for row in listed:
         # Text, because brackets in a plain string would be read as markup.
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
@@ -184,20 +177,6 @@ def print_samples(results: dict[str, list[list[int | float | str]]], count: int,
     print_table(("sample", *columns), [(number, *row) for number, row in enumerate(rows, first)])
     if count > SHOWN:
         note(f"{count - SHOWN:,} more samples; --json gives all")
-
-
-@contextmanager
-def watching(description: str) -> Iterator[Callable[[Sequence[T]], Iterator[T]]]:
-    """What hands out pieces of work one after the other and shows how far it is, where somebody looks."""
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(description, total=None)
-
-        def watched(pieces: Sequence[T]) -> Iterator[T]:
-            for number, piece in enumerate(pieces):
-                progress.update(task, completed=number, total=len(pieces))
-                yield piece
-
-        yield watched
 
 
 def print_results(results: dict[str, list[int | float | str]], count: int) -> None:

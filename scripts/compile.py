@@ -6,12 +6,11 @@ import argparse
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skinny.compiling import WIDTH, as_precision, box_names, compile_definitions, expect_own_ring, finished
 from skinny.model.errors import InputError
-from skinny.model.files import read_text
+from skinny.model.files import expect_file, read_text
 from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import CEILING
 from skinny.model.formula.parse import parse_definitions
@@ -23,6 +22,7 @@ from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
 from skinny.model.tables import parse_number
+from skinny.values import several
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
@@ -55,12 +55,14 @@ as many as --width allows. --argmax NAME sends one word, NAME, in place of the o
 Without -o the program is printed, unless --explain (the length after each pass) or --json asks for another answer.
 
 For fixed point, --ring fixed:BITS.FRAC with --box gives the shortest program that is proven safe for all inputs in the
-box, with an error of at most --error or, without it, of at most twice the least error that any candidate has. --ring
-fixed:BITS lets the compiler choose the fraction bits. --scale auto also divides inputs and outputs by powers of two, so
-that the bits are used well; other commands then take and give values in your own units. --explain shows how cycles and
-errors of the candidates trade. What cannot be met is refused with the closest that can, with exit code 1. Every program
-runs in every ring; these options only decide which program it is. Which weights become 0 or change by more than 1 % in
-the format is said on stderr; what that does to the results is part of the proven error.
+box, with an error of at most --error or, without it, of at most twice the least error that any candidate has. With
+--width and --keep programs that hold values in registers are candidates too: long products and nested formulas become
+shorter and more precise (--keep none --width 8). --ring fixed:BITS lets the compiler choose the fraction bits. --scale
+auto also divides inputs and outputs by powers of two, so that the bits are used well; other commands then take and give
+values in your own units. --explain shows how cycles and errors of the candidates trade. What cannot be met is refused
+with the closest that can, with exit code 1. Every program runs in every ring; these options only decide which program
+it is. Which weights become 0 or change by more than 1 % in the format is said on stderr; what that does to the results
+is part of the proven error.
 
 Functions of one linear form (sin cos tan exp log sqrt tanh sigmoid erf, 1/x) become polynomials of the least degree on
 the box: their error, proven too, is part of --error, which they need.
@@ -71,9 +73,11 @@ all rows of --calibration, a CSV file with a column for each input, or in --box 
 --error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities sends the scores of all classes in
 place of the number of the class, and other commands then show probabilities. --weights puts in the weights of a network
 that was trained again and changes no instruction, so that skinny host sends weights alone; those that were zero need
---keep-zeros for that. JSON keys of a model: model, kind, classes, inputs, idle (inputs that cannot matter), outputs,
-argmax, probabilities, length, words, cycles, width, weights, linear, reversible, ring, tried (formats, and what they
-missed, also with --explain), notes (what was dropped or replaced), file.
+--keep-zeros for that. --hop N makes a program of a network whose inputs follow each other in time run on a stream
+(docs/streams.md), with N new words a sample. JSON keys of a model: model, kind, classes, inputs, idle (inputs that
+cannot matter), outputs, window (words, with --hop), argmax, probabilities, length, words, cycles, width, weights,
+linear, reversible, ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or
+replaced), file.
 Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
 A file that ends in .blif is a Boolean circuit, one that ends in .json a sum-product network (docs/frontends.md).
@@ -155,6 +159,9 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--weights", metavar="FILE.onnx", help="then take the weights of a model of the same shape")
     parser.add_argument("--keep-zeros", action="store_true", help="keep the zeros of a model, so that they can be set")
+    parser.add_argument(
+        "--hop", metavar="N", type=int, help="a model of a window in time runs on a stream, N new words a sample"
+    )
     parser.add_argument("--error", metavar="E", help="the largest error that is allowed, with --ring")
     parser.add_argument(
         "--scale",
@@ -173,8 +180,7 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError("the answer in JSON has the length after each pass: --json goes without --explain")
     if args.output is not None:
         ending(args.output)
-        if not Path(args.output).parent.is_dir():
-            raise InputError(f"{args.output}: the folder does not exist")
+        expect_file(args.output)
     if args.width is not None and args.width < 3:
         raise InputError(f"the width must be 3 or more, not {args.width}")
     if args.formula.endswith(MODEL_FILES):
@@ -185,8 +191,8 @@ def execute(args: argparse.Namespace) -> None:
             f"{args.formula}: a pickle runs code of whoever wrote it when it is read: load it in Python, if you trust "
             "it, and call skinny.compile(estimator)"
         )
-    for option in ("calibration", "probabilities", "weights", "keep_zeros"):
-        if getattr(args, option):
+    for option in ("calibration", "probabilities", "weights", "keep_zeros", "hop"):
+        if getattr(args, option) not in (None, False):
             name = option.replace("_", "-")
             raise InputError(f"--{name} is about trained models: a formula is compiled without it")
     written = import_formulas(args.formula) if args.formula.endswith(FORMULA_FILES) else None
@@ -224,7 +230,7 @@ def execute(args: argparse.Namespace) -> None:
     elif args.output is None:
         sys.stdout.write(dumps(program))
     else:
-        length = f"{len(program):,} instructions, {program.words:,} words"
+        length = f"{several(len(program), 'instruction')}, {several(program.words, 'word')}"
         note(f"{args.output}: {length} (textbook {large(compiled.facts.textbook)}), checked {compiled.checked}")
         if compiled.errors:
             note(f"{args.output}: {_proven(compiled)}")
@@ -333,7 +339,8 @@ def _explain(compiled: Compilation) -> None:
     print_table(("after", "length", "words"), compiled.steps)
     print()
     print(f"textbook recursion  {large(facts.textbook)} (bound 4^{facts.depth})")
-    print(f"result              {len(program):,} instructions, {program.words:,} words, {program.depth:,} levels")
+    sizes = {"instruction": len(program), "word": program.words, "level": program.depth}
+    print(f"result              {', '.join(several(count, noun) for noun, count in sizes.items())}")
     print(f"checked             {compiled.checked}")
     if not compiled.errors:
         return

@@ -20,6 +20,7 @@ from .inputs import read_columns
 
 if TYPE_CHECKING:
     from skinny.imported import ImportedProgram
+    from skinny.model.program.program import Program
 
 __all__ = ["compile_model_file"]
 
@@ -65,17 +66,18 @@ def compile_model_file(args: argparse.Namespace) -> None:
         if not args.weights.endswith(MODEL_FILES):
             raise InputError(f"{args.weights}: --weights takes a file of a model, NAME{' or NAME'.join(MODEL_FILES)}")
         program = program.set_weights(args.weights)
+    model = program.model if args.hop is None else program.windowed(args.hop).model
     if args.output is not None:
-        save(program.model, args.output)
+        save(model, args.output)
     if args.json:
-        print_json(_answer(args, program))
+        print_json(_answer(args, program, model))
         return
     for line in program.notes:
         note(f"{args.formula}: {line}")
     if args.explain:
         print_table(("format", "missed" if imported.argmax else "error"), sorted(program.tried.items()))
     elif args.output is None:
-        sys.stdout.write(dumps(program.model))
+        sys.stdout.write(dumps(model))
     if args.output is not None:
         form = f", {program.model.ring}" if program.model.ring else ""
         note(f"{args.output}: {program.cycles:,} cycles on {program.width} registers{form}")
@@ -83,8 +85,8 @@ def compile_model_file(args: argparse.Namespace) -> None:
         tell(lost_weights(program.model, parse_ring(program.model.ring)), strict=False)
 
 
-def _answer(args: argparse.Namespace, program: ImportedProgram) -> dict[str, Any]:
-    model, imported = program.model, program.imported
+def _answer(args: argparse.Namespace, program: ImportedProgram, model: Program) -> dict[str, Any]:
+    imported = program.imported
     return {
         "model": imported.title,
         "kind": imported.kind,
@@ -92,6 +94,7 @@ def _answer(args: argparse.Namespace, program: ImportedProgram) -> dict[str, Any
         "inputs": list(imported.inputs),
         "idle": list(imported.idle),
         "outputs": list(imported.outputs),
+        "window": model.window,
         "argmax": model.argmax or None,
         "probabilities": model.probabilities or None,
         "length": len(model),

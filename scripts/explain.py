@@ -9,11 +9,12 @@ from typing import Any
 
 from skinny.answers import explanation
 from skinny.model.errors import InputError
+from skinny.model.files import expect_file
 from skinny.model.program.program import Program
 from skinny.model.program.units import Units
 from skinny.model.rings import Boolean, Modular, PrimeField
 from skinny.model.run.explain import METHODS
-from skinny.values import printable
+from skinny.values import printable, several
 
 from .common import add_command, note, print_json, print_table
 from .explain_page import places, short, write_page
@@ -59,6 +60,7 @@ def register(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> None:
     if args.shape is not None and args.html is None:
         raise InputError("only a page shows the inputs as a picture: --shape goes with --html")
+    expect_file(args.html)
     program, ring = load_program(args, "exact")
     program.expect_no_stream("an explanation needs")
     a, b = read_pair({"--a": args.a, "--b": args.b}, Units(program, ring))
@@ -72,7 +74,7 @@ def execute(args: argparse.Namespace) -> None:
         return
     _print_answer(answer, isinstance(ring, Modular | PrimeField | Boolean))
     if args.html:
-        note(f"{args.html}: {len(program):,} steps")
+        note(f"{args.html}: {several(len(program), 'step')}")
 
 
 def _parse_shape(text: str | None, program: Program) -> tuple[int, int, list[int]] | None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import Progress, TaskID
 from skinny.model.errors import CheckError, InputError
 from skinny.model.files import write_file
 from skinny.model.machine.assemble import Image
@@ -18,9 +14,12 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.image import build_image
 from skinny.model.program.program import Program
 from skinny.model.rings import Ring
+from skinny.trace import expect_png
+from skinny.values import several
 
 from .common import add_command, note, print_json, print_table
 from .options import add_core_options, add_self_check_option, image_options, load_program
+from .progress import working
 
 if TYPE_CHECKING:
     from skinny.sim.upsets.campaign import Campaign
@@ -76,8 +75,8 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"the number of flips must be 1 to 10000000, not {args.count}")
     if args.seed < 0:
         raise InputError(f"the seed must not be negative, not {args.seed}")
-    if args.output is not None and Path(args.output).suffix != ".png":
-        raise InputError(f"{args.output}: the name of a picture must end in .png")
+    if args.output is not None:
+        expect_png(args.output)
     program, ring = load_program(args)
     program.expect_no_stream("a campaign of upsets needs")
     images = _images(program, ring, args)
@@ -90,15 +89,13 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"a campaign needs the compiled simulation: {missing}")
     found: dict[str, Campaign] = {}
     board: Recovery | None = None
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        for name, image in images.items():
-            task = progress.add_task(name, total=2 * args.count)
-            told = partial(_tell, progress, task)
+    for name, image in images.items():
+        with working(f"{name}: building the simulator", 2 * args.count) as work:
+            told = partial(work.at, what=f"{name}: flipping bits")
             found[name] = campaign(image, args.count, args.seed, told, recover=args.recover)
-        if args.recover and "self-check" in images:
-            task = progress.add_task("board", total=BOARD_UPSETS)
-            told = partial(_tell, progress, task)
-            board = recover_board(images["self-check"], BOARD_UPSETS, args.seed, told)
+    if args.recover and "self-check" in images:
+        with working("board: upsets through the host library", BOARD_UPSETS) as work:
+            board = recover_board(images["self-check"], BOARD_UPSETS, args.seed, work.at)
     answer: dict[str, Any] = {
         "ring": ring.name,
         "threads": next(iter(images.values())).config.threads,
@@ -128,10 +125,6 @@ def execute(args: argparse.Namespace) -> None:
             )
     if board is not None and board.right != board.upsets:
         raise CheckError(f"the host got the results of {board.right} of {board.upsets} runs with an upset right")
-
-
-def _tell(progress: Progress, task: TaskID, done: int) -> None:
-    progress.update(task, completed=done)
 
 
 def _images(program: Program, ring: Ring, args: argparse.Namespace) -> dict[str, Image]:
@@ -177,7 +170,8 @@ def _cells(config: CoreConfig) -> dict[str, int]:
     from skinny.sim.fpga.synth import synthesise
 
     device = find_device("up5k")
-    found = synthesise(Pins(Core(config), retire=False), TOP, device, expected_cells(config, device)).cells
+    with working("synthesis of the core"):
+        found = synthesise(Pins(Core(config), retire=False), TOP, device, expected_cells(config, device)).cells
     return {"luts": found.lut4, "flip_flops": found.ff, "block_rams": found.block_ram, "multipliers": found.dsp}
 
 
@@ -197,7 +191,7 @@ def _figures(done: Campaign, recover: bool, chosen: Any) -> dict[str, Any]:
 
 def _print(answer: dict[str, Any]) -> None:
     for core in answer["cores"]:
-        print(f"{core['name']}: {core['words']} program words, {core['cycles']:,} cycles a batch", end="")
+        print(f"{core['name']}: {several(core['words'], 'program word')}, {core['cycles']:,} cycles a batch", end="")
         cells = core.get("cells")
         print(": " + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in cells.items()) if cells else "")
         rows = [

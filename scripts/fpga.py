@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import Progress
 from skinny.answers import SEEDS, expect_bare_estimate, expect_own_parts
 from skinny.model.errors import InputError
+from skinny.model.files import expect_folder
 from skinny.model.machine.image import MachineImage
 from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision, lost_weights
@@ -28,6 +26,7 @@ from .options import (
     image_options,
     load_program,
 )
+from .progress import working
 
 if TYPE_CHECKING:
     from skinny.sim.fpga.report import Report
@@ -93,6 +92,7 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     device = find_device(args.device)
+    expect_folder(args.output)
     if args.inferred:
         expect_own_parts(device, "--inferred")
     if args.estimate:
@@ -126,14 +126,13 @@ def execute(args: argparse.Namespace) -> None:
         expect_gate_level(device)
     for tool in device.tools:
         prepare(tool, note)
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"{device.name}: synthesis", total=2 + seeds + gate_level)
+    with working(f"{device.name}: synthesis", 2 + seeds + gate_level) as work:
         report = implement(
             Design(image, device, rom=args.rom, inferred=args.inferred),
             range(1, seeds + 1),
             frequency=args.freq,
             gate_level=gate_level,
-            done=lambda what: progress.update(task, advance=1, description=f"{device.name}: {what}"),
+            done=lambda what: work.step(f"{device.name}, behind {what}"),
         )
     files = [] if args.output is None else write_design(report, args.output)
     if args.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from skinny.model.program.storage import load
 from skinny.model.program.units import Units
 from skinny.model.run.precision import Precision
 from skinny.streams import first_sample, tuned, watched_stream
+from skinny.values import several
 
 from .common import (
     add_command,
@@ -27,7 +29,6 @@ from .common import (
     print_results,
     print_samples,
     tell,
-    watching,
 )
 from .inputs import read_inputs, read_streams
 from .options import (
@@ -41,6 +42,7 @@ from .options import (
     with_weights,
 )
 from .outputs import add_output_option, expect_table, write_results, write_samples
+from .progress import counted
 
 if TYPE_CHECKING:
     from skinny.model.program.program import Program
@@ -182,8 +184,7 @@ def _run_streams(
     streams, count, words = samples.elements.shape
     expect_room(config, streams)
     pieces = tuned(program, read_retunes(args.retune), count)
-    with watching("golden run") as watch:
-        precision = watched_stream(pieces, config.ring, samples, args.pad, watch)[1]
+    precision = watched_stream(pieces, config.ring, samples, args.pad, partial(counted, "golden run"))[1]
     zeros = padding(program) if args.pad else 0
     # A batch is full: streams that nobody asked for get zeros.
     given = np.zeros((config.threads * config.inferences, zeros + count, words), dtype=samples.elements.dtype)
@@ -225,7 +226,7 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
                 print()
             print(f"{count:,} inferences in {answer['seconds']:.2f} s")
     elif args.action == "load":
-        print(f"{args.program}: {answer['words']:,} words, {_done(answer)}")
+        print(f"{args.program}: {several(answer['words'], 'word')}, {_done(answer)}")
     else:
         core = ", ".join(f"{name} {int(v) if isinstance(v, bool) else v}" for name, v in answer["core"].items())
         print(f"{answer['board']}, {answer['clock_mhz']:g} MHz, {answer['ring']}: {core}")

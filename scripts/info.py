@@ -14,6 +14,8 @@ from .options import add_program_options, load_program
 
 __all__ = ["register"]
 
+#: Characters of a text in a line; a longer title is cut.
+WIDEST = 100
 #: Entries of the answer that the first table leaves out, because they have tables or columns of their own.
 APART = (
     *("program", "inputs", "weight_reads", "speedup"),
@@ -59,7 +61,8 @@ def execute(args: argparse.Namespace) -> None:
         return
     apart = APART if program.streaming else (*APART, "states", "window", "samples")
     shown = {key: value for key, value in answer.items() if key not in apart}
-    shown["title"] = program.title.partition("\n")[0]
+    title = program.title.partition("\n")[0]
+    shown["title"] = title if len(title) <= WIDEST else f"{title[: WIDEST - 1]}…"
     if program.streaming:
         shown["states"] = ", ".join(f"{name} = R{register}" for name, register in program.state) or "none"
         shown["window"] = f"{program.window} words" if program.window else "none"
@@ -78,6 +81,7 @@ def execute(args: argparse.Namespace) -> None:
     print_table(
         (args.program, ""),
         [(key.replace("_", " "), f"{value:,}" if isinstance(value, int) else value) for key, value in shown.items()],
+        WIDEST,
     )
     print()
     speedup = answer["speedup"]

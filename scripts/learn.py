@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import warnings
 from pathlib import Path
 from time import perf_counter
@@ -12,15 +11,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from skinny.model.errors import InputError
-from skinny.model.files import read_text
+from skinny.model.files import expect_file, expect_folder, read_text, write_folder
 from skinny.model.limits import INPUTS_BYTE
+from skinny.model.program.storage import ending
 from skinny.table import Table, parse_table, split
 from skinny.values import printable
 
 from .common import add_command, note, print_json, print_table
+from .progress import working
 
 __all__ = ["register"]
 
@@ -69,9 +68,11 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     began = perf_counter()
+    if args.output is not None:
+        ending(args.output)
+        expect_file(args.output)
+    expect_folder(args.pictures)
     table, image = _given(args)
-    if args.output is not None and Path(args.output).suffix not in (".skn", ".npz"):
-        raise InputError(f"{args.output}: the name of a program must end in .skn or .npz")
     inside, tested = split(table, args.seed)
     # Loaded here, because other commands need no scikit-learn.
     from skinny.estimators import SkinnyClassifier, SkinnyRegressor
@@ -85,11 +86,10 @@ def execute(args: argparse.Namespace) -> None:
         "random_state": args.seed,
     }
     estimator = kind(args.budget, args.ring, **options)
-    with _progress() as progress:
-        task = progress.add_task("reading", total=1.0)
+    with working("learning", 1.0) as work:
 
         def watch(what: str, done: float) -> None:
-            progress.update(task, description=what, completed=done)
+            work.at(done, what=what)
 
         estimator.fit(table.rows[inside], table.targets[inside], names=table.names, watch=watch)
     if estimator.dropped_:
@@ -127,25 +127,13 @@ def _given(args: argparse.Namespace) -> tuple[Table, tuple[int, int] | None]:
     return table, (int(found[1]), int(found[2]))
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=Console(file=sys.stderr),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-
-
 def _answer(
     args: argparse.Namespace, table: Table, estimator: Any, inside: NDArray[np.int64], tested: NDArray[np.int64]
 ) -> dict[str, Any]:
     """What is known of the program, tests and simulation included."""
     rows, targets = table.rows[tested], table.targets[tested]
-    with warnings.catch_warnings(), _progress() as progress:
+    with warnings.catch_warnings(), working("simulating the test rows"):
         warnings.simplefilter("ignore")  # rows outside the box are counted below
-        progress.add_task("simulating the test rows", total=None)
         found = estimator.simulate(rows)
         predicted = estimator.predict(rows)
         reached = estimator.score(rows, targets)
@@ -192,8 +180,7 @@ def _fpga(args: argparse.Namespace, estimator: Any) -> dict[str, Any] | None:
     device = args.device or (DEVICE if args.demo else None)
     if device is None:
         return None
-    with _progress() as progress:
-        progress.add_task(f"{device}: synthesis, place and route", total=None)
+    with working(f"{device}: synthesis, place and route"):
         found = estimator.fpga(device, seeds=1)
     mhz = found["mhz"]["effective"]
     return {
@@ -240,7 +227,7 @@ def _draw(
     from .learn_picture import draw_attention, draw_confusion, draw_curve
 
     folder = Path(args.pictures)
-    folder.mkdir(parents=True, exist_ok=True)
+    write_folder(folder, {})
     written = [folder / "curve.png"]
     from .bench.learn_rivals import networks, rivals
 
@@ -248,8 +235,7 @@ def _draw(
     given = (table.rows[inside], table.targets[inside], table.rows[tested], table.targets[tested])
     budgets = [entry["budget"] for entry in answer["curve"] if entry["budget"] is not None]
     units = (12, 16) if image else (2, 4)
-    with _progress() as progress:
-        progress.add_task("fitting the rivals", total=None)
+    with working("fitting the rivals"):
         others = rivals(*given, args.seed, not table.classes)
         nets = networks(*given, budgets, args.seed, not table.classes, units=units, image=image, effort=args.effort)
     draw_curve(

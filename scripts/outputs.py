@@ -6,14 +6,14 @@ import argparse
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from skinny.model.errors import InputError
-from skinny.model.files import is_stream, write_file
-from skinny.values import listed
+from skinny.model.files import expect_file, is_stream, write_file
+from skinny.values import listed, several
 
 from .common import note
+from .progress import working
 
 __all__ = ["add_output_option", "expect_table", "write_results", "write_samples", "write_table"]
 
@@ -25,20 +25,17 @@ def add_output_option(parser: argparse.ArgumentParser, what: str = "all results"
 
 
 def expect_table(path: str | None) -> None:
-    """Refuse a name that is none of a CSV file in a folder, before any work."""
-    if path is None or is_stream(path):
-        return
-    if not path.endswith(".csv"):
+    """Refuse a name that is none of a CSV file, or cannot be written, before any work."""
+    if path is not None and not is_stream(path) and not path.endswith(".csv"):
         raise InputError(f"{path}: the name of a table must end in .csv")
-    if not Path(path).parent.is_dir():
-        raise InputError(f"{path}: the folder does not exist")
+    expect_file(path)
 
 
 def write_results(path: str, results: Mapping[str, Sequence[Any]]) -> None:
     """A row for each inference, with the columns ``results``."""
     write_table(path, list(results), zip(*results.values(), strict=True))
     count = len(next(iter(results.values()), ()))
-    note(f"{path}: {count:,} row{'s' * (count != 1)} of {listed(list(results))}")
+    note(f"{path}: {several(count, 'row')} of {listed(list(results))}")
 
 
 def write_samples(path: str, results: Mapping[str, Sequence[Sequence[Any]]], first: int) -> None:
@@ -49,13 +46,14 @@ def write_samples(path: str, results: Mapping[str, Sequence[Sequence[Any]]], fir
         (stream, sample, *row) for stream, samples in enumerate(streams, 1) for sample, row in enumerate(samples, first)
     ]
     write_table(path, ["stream", "sample", *results], rows)
-    note(f"{path}: {len(rows):,} sample{'s' * (len(rows) != 1)} of {listed(list(results))}")
+    note(f"{path}: {several(len(rows), 'sample')} of {listed(list(results))}")
 
 
 def write_table(path: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A CSV file with a line of names."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(rows)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
+    with working(f"{path}: writing"):
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(heads)
+        writer.writerows(rows)
+        write_file(path, lambda file: file.write(text.getvalue().encode()))

@@ -20,6 +20,7 @@ from .bench.lengths import parity, product
 from .common import add_command, note, print_json
 from .inputs import read_inputs
 from .options import add_core_options, add_program_options, image_options, load_program
+from .progress import counted
 
 __all__ = ["lengths_figure", "register"]
 
@@ -109,7 +110,7 @@ def lengths_figure(sizes: Sequence[int]) -> Any:
     figure, axes = _new_figure(2, 8)
     for axis, name, formula in zip(axes, ("product", "parity"), (product, parity), strict=True):
         lines: dict[str, list[int]] = {}
-        for size in sizes:
+        for size in counted(f"{name}: compiling sizes", sizes):
             outputs = parse_formula(formula(size))
             known = facts(*outputs.values())
             lines.setdefault("bound 4^depth", []).append(known.bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from skinny.answers import watched_run
@@ -20,7 +21,6 @@ from .common import (
     print_results,
     print_samples,
     tell,
-    watching,
 )
 from .inputs import read_inputs, read_start, read_streams
 from .options import (
@@ -33,6 +33,7 @@ from .options import (
     read_retunes,
 )
 from .outputs import add_output_option, expect_table, write_results, write_samples
+from .progress import counted
 
 __all__ = ["add_run_options", "register"]
 
@@ -107,9 +108,8 @@ def execute(args: argparse.Namespace) -> None:
 def _run_streams(args: argparse.Namespace, program: Program, ring: Ring) -> None:
     units = Units(program, ring)
     samples = read_streams(args.stream, units)
-    with watching("running") as watch:
-        pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
-        values, precision = watched_stream(pieces, ring, samples, args.pad, watch)
+    pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
+    values, precision = watched_stream(pieces, ring, samples, args.pad, partial(counted, "running"))
     first, count = first_sample(program, args.pad), samples.elements.shape[1]
     if args.output is not None:
         write_samples(args.output, named_streams(units, values), first)

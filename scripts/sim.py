@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import Progress
 from skinny.answers import losses, random_inputs, simulation
 from skinny.model.errors import CheckError
+from skinny.model.files import expect_file
 from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.rings import Array
@@ -30,7 +29,6 @@ from .common import (
     print_results,
     print_samples,
     tell,
-    watching,
 )
 from .inputs import read_inputs, read_streams
 from .options import (
@@ -46,6 +44,7 @@ from .options import (
     read_retunes,
 )
 from .outputs import add_output_option, expect_table, write_results, write_samples
+from .progress import counted, working
 
 if TYPE_CHECKING:
     from skinny.sim.check.stimulus import Stimulus
@@ -74,7 +73,8 @@ each further one. A thread is a stream: one stream alone has 1/T of the core, an
 
 JSON keys: match, cycles, cycles_per_inference, multiplier_utilisation (counted at the core's retire port, from the
 first retirement to the last), results (a list of values for each name), simulator, seconds, precision (as for skinny
-run); divergence if not match;
+run); divergence if not match; vcd (the file of the
+waveform); with --random also inputs;
 largest_difference (from the sequential run, with --lanes in fixed point). For streams also streams, samples (of each),
 cycles_per_sample in place of cycles_per_inference, room (streams that the core has threads for), first (the number of
 the first sample with results, from 1), and results has a list for each stream.
@@ -108,6 +108,7 @@ def execute(args: argparse.Namespace) -> None:
     from skinny.sim.simulators.choose import choose
 
     expect_table(args.output)
+    expect_file(args.vcd)
     program, ring = load_program(args)
     streaming = expect_stream_options(args, program, "lanes", "self-check")
     units = Units(program, ring)
@@ -115,9 +116,8 @@ def execute(args: argparse.Namespace) -> None:
     drawn = args.random is not None
     if streaming:
         samples = random_samples(args.random, image) if drawn else read_streams(args.stream, units)
-        with watching("running") as watch:
-            pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
-            expected, precision = watched_stream(pieces, ring, samples, args.pad, watch)
+        pieces = tuned(program, read_retunes(args.retune), samples.elements.shape[1])
+        expected, precision = watched_stream(pieces, ring, samples, args.pad, partial(counted, "golden run"))
         if drawn and program.box is None:
             precision = lost_weights(program, ring)
     else:
@@ -129,12 +129,11 @@ def execute(args: argparse.Namespace) -> None:
     before = perf_counter()
     difference = None
     try:
-        with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-            task = progress.add_task(f"{simulator}: building", total=None)
+        with working(f"{simulator}: building") as work:
 
             def watched(stimuli: list[Stimulus]) -> Iterator[Stimulus]:
                 for number, stimulus in enumerate(stimuli):
-                    progress.update(task, description=f"{simulator}: running", completed=number, total=len(stimuli))
+                    work.at(number, len(stimuli), f"{simulator}: running")
                     yield stimulus
 
             if streaming:
@@ -149,7 +148,9 @@ def execute(args: argparse.Namespace) -> None:
         if args.json:
             print_json({"match": False, "divergence": str(difference), "simulator": simulator, "seconds": seconds})
         raise difference
-    told = {"simulator": simulator, "seconds": seconds, "precision": precision.counts}
+    told = {"simulator": simulator, "seconds": seconds, "precision": precision.counts, "vcd": args.vcd}
+    if args.vcd is not None and not args.json:
+        note(f"{args.vcd}: the waveform of the core")
     if streaming:
         _report_streams(args, units, found, figures | told)
     else:
@@ -164,10 +165,11 @@ def _report(
     if args.output is not None:
         write_results(args.output, given | named_results(units, found))
     if args.json:
-        print_json(answer | {"results": named_results(units, found)})
+        print_json(answer | {"results": named_results(units, found)} | ({"inputs": given} if given else {}))
         return
     if args.output is None:
-        print_results(named_results(units, found[:SHOWN]), len(found))
+        shown = {name: column[:SHOWN] for name, column in given.items()}
+        print_results(shown | named_results(units, found[:SHOWN]), len(found))
         print()
     print(
         f"all cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "

@@ -6,18 +6,13 @@ import argparse
 import csv
 import io
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from skinny.compiling import box_names
 from skinny.model.errors import CheckError, InputError
-from skinny.model.files import read_text, write_folder
+from skinny.model.files import expect_folder, read_text, write_folder
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.limits import FORMULA_BYTE
 from skinny.model.tables import parse_number
@@ -26,11 +21,9 @@ from skinny.values import printable
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, note, print_json, print_table
+from .progress import working
 
 __all__ = ["register"]
-
-#: Seconds between two lines about the progress, where there is no terminal that shows a bar.
-PAUSE = 2.0
 
 DETAILS = f"""\
 Every combination of the settings is a point: a program, compiled from FORMULA or learned from the column --target of
@@ -93,8 +86,14 @@ def register(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> None:
     options = _learned(args) if args.target is not None else _formula(args)
     folder = Path(args.output)
-    write_folder(folder, {})
-    with _progress() as watch:
+    expect_folder(folder)
+    with working("starting the workers") as work:
+
+        def watch(what: str, done: int, count: int) -> None:
+            work.at(done, count, what)
+            if done == count:
+                note(f"{what}: {done} of {count}")
+
         rows = sweep(
             rings=_list(args.rings),
             widths=None if args.widths is None else _numbers(args.widths, "--widths"),
@@ -160,31 +159,6 @@ def _numbers(text: str, option: str) -> list[int]:
         if not re.fullmatch("[0-9]{1,9}", part):
             raise InputError(f"{option}: expected whole numbers with commas, found {part!r}")
     return [int(part) for part in _list(text)]
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """What shows how far the work is and how long is left: a bar on a terminal, else a line now and then."""
-    console = Console(file=sys.stderr)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        tasks: dict[str, tuple[Any, float, int]] = {}
-        last = 0.0
-
-        def watch(what: str, done: int, count: int) -> None:
-            nonlocal last
-            now = monotonic()
-            if what not in tasks:
-                tasks[what] = (progress.add_task(what, total=count, completed=done), now, done)
-                last = 0.0
-            task, began, before = tasks[what]
-            progress.update(task, completed=done)
-            if not console.is_terminal and (now - last >= PAUSE or done == count):
-                last = now
-                left = (now - began) / (done - before) * (count - done) if done > before else None
-                note(f"{what}: {done} of {count}" + ("" if not left else f", {left:,.0f} s left"))
-
-        yield watch
 
 
 def _table(rows: Sequence[dict[str, Any]], like: Sequence[dict[str, Any]]) -> bytes:

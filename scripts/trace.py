@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.answers import watched_run
 from skinny.model.errors import InputError
+from skinny.model.files import expect_file
 from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.program.units import Units
@@ -19,7 +20,7 @@ from skinny.model.run.stream import begin_streams, runs_of
 from skinny.model.run.vcd import write_vcd
 from skinny.streams import Piece, first_sample, watched_stream
 from skinny.trace import trace_lines
-from skinny.values import printable
+from skinny.values import printable, several
 
 from .common import add_command, note, print_json, readable, tell
 from .inputs import read_inputs, read_start, read_streams
@@ -77,6 +78,7 @@ class _Chosen(NamedTuple):
 
 def execute(args: argparse.Namespace) -> None:
     expect_table(args.output)
+    expect_file(args.vcd)
     program, ring = load_program(args)
     units = Units(program, ring)
     find = _sample if expect_stream_options(args, program, "start") else _row
@@ -98,7 +100,7 @@ def execute(args: argparse.Namespace) -> None:
         heads = ["step", "instruction", *(f"R{number}" for number in range(program.width))]
         lines = enumerate(zip(("start", *texts), rows, strict=True))
         write_table(args.output, heads, ((step, text, *row) for step, (text, row) in lines))
-        note(f"{args.output}: {len(program):,} steps of {program.width} registers")
+        note(f"{args.output}: {several(len(program), 'step')} of {program.width} registers")
     if args.json:
         print_json(
             {
@@ -113,8 +115,8 @@ def execute(args: argparse.Namespace) -> None:
             }
         )
     elif args.vcd:
-        samples = "" if found.drawn is None else f" in each of {len(shown):,} samples"
-        note(f"{args.vcd}: {len(program):,} steps of {program.width} registers{samples}")
+        samples = "" if found.drawn is None else f" in each of {several(len(shown), 'sample')}"
+        note(f"{args.vcd}: {several(len(program), 'step')} of {program.width} registers{samples}")
     tell(found.precision, args.strict)
 
 

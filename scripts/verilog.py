@@ -6,11 +6,13 @@ import argparse
 from typing import Any
 
 from skinny.answers import losses, random_inputs
+from skinny.model.files import expect_folder
 from skinny.model.machine.cycles import latency
 from skinny.model.parallel.image import build_image
 from skinny.model.program.units import Units
 from skinny.model.run.precision import lost_weights
 from skinny.streams import random_samples, samples_for
+from skinny.values import several
 
 from .common import add_command, print_json, tell
 from .options import (
@@ -66,6 +68,7 @@ def register(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> None:
     from skinny.hdl.export.export import export
 
+    expect_folder(args.output)
     program, ring = load_program(args)
     Units(program, ring)  # refuses a ring that has no scales
     image = build_image(program, ring, image_options(args, "lanes", "self_check", "depth"))
@@ -84,4 +87,5 @@ def execute(args: argparse.Namespace) -> None:
         print_json(answer | {"words": words, "cycles": cycles, "precision": precision.counts})
     else:
         print(f"{args.output}: {', '.join(files)}")
-        print(f"{words:,} program words, {image.config.threads} threads: {cycles:,} cycles for a batch")
+        sizes = f"{several(words, 'program word')}, {several(image.config.threads, 'thread')}"
+        print(f"{sizes}: {cycles:,} cycles for a batch")

@@ -6,6 +6,7 @@ complete, so that a build that was interrupted is never taken for a finished one
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -14,34 +15,15 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from skinny.model.cache_folder import OVERRIDE, cache_folder
 from skinny.model.errors import InputError
 
-__all__ = ["cache_folder", "cached"]
+__all__ = ["cached"]
 
-#: The environment variable that names the folder for builds.
-OVERRIDE = "SKINNY_CACHE"
-
-
-def cache_folder() -> Path:
-    """The folder that keeps builds: ``$SKINNY_CACHE``, else ``skinny`` in the user's cache folder, else one of the
-    user's own under the folder for temporary files."""
-    if given := os.environ.get(OVERRIDE):
-        folder = Path(given)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{OVERRIDE}={given}: {error.strerror or error}") from None
-        return folder.resolve()
-    home = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache"))
-    for folder in ([Path(home) / "skinny"] if home else []) + [Path(tempfile.gettempdir()) / f"skinny-{os.getuid()}"]:
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Files of this folder are run, so nobody else may have put them here.
-            if folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
-                return folder.resolve()
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="skinny-"))
+#: Bytes that must be free for a build.
+LEAST = 1 << 20
+#: What tools say when it was not enough.
+FULL = os.strerror(errno.ENOSPC)
 
 
 def cached(parts: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
@@ -54,13 +36,27 @@ def cached(parts: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
     done = folder / digest.hexdigest()[:32]
     if done.is_dir():
         return done
-    with open(folder / f"{done.name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.is_dir():
-            work = Path(tempfile.mkdtemp(prefix=f"{done.name}.", dir=folder))
-            try:
-                make(work)
-                work.rename(done)
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
+    if (space := shutil.disk_usage(folder).free) < LEAST:
+        raise InputError(f"{folder}: no space is left for builds ({space:,} bytes): {OVERRIDE} names another folder")
+    try:
+        with open(folder / f"{done.name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.is_dir():
+                _make(done, make)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be used for builds ({error.strerror}): {OVERRIDE} names another") from None
     return done
+
+
+def _make(done: Path, make: Callable[[Path], None]) -> None:
+    work = Path(tempfile.mkdtemp(prefix=f"{done.name}.", dir=done.parent))
+    try:
+        make(work)
+        work.rename(done)
+    except RuntimeError as error:
+        # A compiler says so in its own words.
+        if FULL in str(error):
+            raise InputError(f"{work.parent}: {FULL}: {OVERRIDE} names another folder for builds") from None
+        raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

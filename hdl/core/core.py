@@ -276,10 +276,12 @@ class Core(Machine):
         with m.Elif((datapath.fault if config.deep else self.retire.valid & self.retire.fault) | mismatch):
             m.d.sync += self.fault.eq(1)
         renew = 0 if self.rom else store.write & renews(store.item)
+        if config.marks_state:
+            m.d.comb += datapath.kept.eq(store.kept)
         if config.state:
-            m.d.comb += [datapath.kept.eq(store.kept), sequencer.renew.eq(renew)]
-            if config.guard:
-                m.d.comb += guard.kept.eq(store.kept)
+            m.d.comb += sequencer.renew.eq(renew)
+        if config.marks_state and config.guard:
+            m.d.comb += guard.kept.eq(store.kept)
         if config.window:
             coming = f1_tag if config.repeat else sequencer.tag
             m.d.comb += [

@@ -18,8 +18,21 @@ from .sequencer import tag_layout
 
 __all__ = ["DeepDatapath"]
 
+
+def may_write(tag, control):
+    """A value that is true when an instruction of a core with state may write: its thread has a vector or, where a
+    stream begins, this is its first run."""
+    return Mux(control.begin, tag.live & ~tag.goes_on, tag.valid)
+
+
+def forgets(tag):
+    """A value that is true when the thread of an instruction forgets that it met a fault."""
+    return tag.first & ~tag.goes_on
+
+
 #: What an instruction does outside its pipeline; a reset takes that back. It writes its result; it sends it; that is
-#: the last word of the batch; a check is made; it means nothing. A thread without a vector only writes.
+#: the last word of the batch; a check is made; it means nothing. A thread without a vector only writes; with state it
+#: only begins its stream.
 effect_layout = data.StructLayout({"write": 1, "push": 1, "last": 1, "check": 1, "bad": 1})
 #: The stage in which a word is there and addresses its operands: the word was issued in stage 0.
 FETCHED = 2
@@ -107,7 +120,7 @@ class DeepDatapath(wiring.Component):
         # What the tag says of an instruction counts here, so that single bits of it travel on.
         tag, control, effect = tags[decoded], decoder.control, effects[decoded]
         m.d.comb += [
-            effect.write.eq(tag.live & control.write),
+            effect.write.eq((may_write(tag, control) if config.state else tag.live) & control.write),
             effect.push.eq(tag.valid & control.emit),
             effect.last.eq(tag.final & control.neg),
             effect.check.eq(tag.valid & control.check),
@@ -196,4 +209,5 @@ class DeepDatapath(wiring.Component):
         m.d.sync += stains[0].eq(self.result.fault)
         for place, (before, after) in enumerate(pairwise(stains)):
             entering = place == threads - 1 - (self.config.pipeline - FETCHED)
-            m.d.sync += after.eq(before & ~self.tag.first if entering else before)
+            forgotten = forgets(self.tag) if self.config.state else self.tag.first
+            m.d.sync += after.eq(before & ~forgotten if entering else before)

@@ -16,6 +16,7 @@ def deep_control_layout(config: CoreConfig) -> data.StructLayout:
     relu = {"relu": 1} if config.relu else {}  # what is written is zero if it would be below zero
     # With argmax what becomes of the word of an EMIT travels in the place of ``dst``, which is for reports then.
     argmax = {"route": index_bits(config.width)} if config.argmax else {}
+    begin = {"begin": 1} if config.state else {}  # it writes only in the first run of a stream
     return data.StructLayout(
         {
             "op": index_bits(len(Op)),
@@ -36,6 +37,7 @@ def deep_control_layout(config: CoreConfig) -> data.StructLayout:
             "bad": 1,
             **relu,
             **argmax,
+            **begin,
         }
     )
 
@@ -71,7 +73,7 @@ class DeepDecoder(wiring.Component):
         apply, attend = Signal(), Signal()
         known = Signal()
         with m.Switch(word.op):
-            with m.Case(Op.APPLY_X, Op.APPLY_W):
+            with m.Case(Op.APPLY_X, Op.APPLY_W, *config.begins):
                 m.d.comb += [apply.eq(1), known.eq(1)]
             if config.attention:
                 with m.Case(Op.APPLY_S):
@@ -90,11 +92,15 @@ class DeepDecoder(wiring.Component):
         zero = parts.emit & (word.src[:2] == Sending.ZERO) if config.argmax else 0
         if config.repeat:
             zero = zero | (word.op == Op.NONE)
+        takes_weight = (word.op == Op.APPLY_W) | attend
+        if config.state:
+            m.d.comb += parts.begin.eq(word.op == Op.BEGIN)
+            takes_weight = takes_weight | parts.begin
         m.d.comb += [
             parts.op.eq(word.op),
             parts.dst.eq(word.dst),
             parts.use_x.eq((word.op == Op.APPLY_X) | attend),
-            parts.use_w.eq((word.op == Op.APPLY_W) | attend),
+            parts.use_w.eq(takes_weight),
             parts.one.eq(word.src == ONE),
             parts.use_src.eq(apply),
             parts.attend.eq(attend),

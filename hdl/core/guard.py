@@ -88,7 +88,7 @@ class Guard(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
-                **({"kept": In(config.width)} if config.state else {}),
+                **({"kept": In(config.width)} if config.marks_state else {}),
                 **({"size": In(config.window_bits), "astray": In(1)} if config.window else {}),
                 **({"renew": In(1)} if config.streams else {}),
                 "word_tag": In(tag_layout(config)),
@@ -156,7 +156,7 @@ class Guard(wiring.Component):
         if not self.rom:
             m.submodules.settings = settings = SettingsParity(self.config, self.image)
             self._connect(m, settings, "write item start last_word last_input batches")
-            if self.config.state:
+            if self.config.marks_state:
                 self._connect(m, settings, "kept")
             if self.config.window:
                 self._connect(m, settings, "size")

@@ -40,7 +40,7 @@ class Loops(wiring.Component):
     pc : In
         The address of the word that is issued.
     word : In(word_layout)
-        In the cycle after ``turn``, the word whose turn it was.
+        In the cycle of ``turn`` and in the one after it, the word whose turn it is.
     back, begin : Out
         In the cycle of ``turn``: a body is begun once more; the address of its first word.
     looping : Out(1)
@@ -75,7 +75,8 @@ class Loops(wiring.Component):
         turned, over = Signal(), Signal()
         # `turned`: the word whose turn it was is followed by the next one in memory.
         m.d.sync += [turned.eq(self.turn & ~self.back), over.eq(self.over)]
-        control = turned & (word.op == Op.NONE)
+        makes_loop = Signal(reset_less=True)
+        m.d.sync += makes_loop.eq(word.op == Op.NONE)
 
         hits: list[Signal] = []
         begins, opens, taken = [], [], []
@@ -92,9 +93,9 @@ class Loops(wiring.Component):
             with m.If(again):
                 # The last state is the one whose other bits are all zero.
                 m.d.sync += [opened.eq(rounds[1:].any()), rounds.eq(following(rounds))]
-            with m.If(control & ~word.neg & word.flag & (which == level)):
+            with m.If(turned & makes_loop & ~word.neg & word.flag & (which == level)):
                 m.d.sync += [opened.eq(1), begin.eq(self.pc), last.eq(end), rounds.eq(state)]
-            with m.If(control & word.neg & (word.flag == level)):
+            with m.If(turned & makes_loop & word.neg & (word.flag == level)):
                 m.d.sync += [step[name].eq(word[name]) for name in config.moving]
             with m.If(over):
                 m.d.sync += [opened.eq(0), step.eq(0)]

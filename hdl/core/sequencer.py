@@ -107,7 +107,7 @@ class Sequencer(wiring.Component):
         # The comparison is long. With more than one thread a word stays for cycles, so it can be made a cycle before.
         at_last = Signal(reset_less=True)
         m.d["comb" if self.config.threads == 1 else "sync"] += at_last.eq(pc == self.last_word)
-        ends, following = at_last, pc + 1
+        ends, following = live & turn & at_last, pc + 1
         if self.config.repeat:
             m.submodules.loops = loops = Loops(self.config)
             m.d.comb += [
@@ -118,11 +118,20 @@ class Sequencer(wiring.Component):
                 self.step.eq(loops.step),
                 self.looping.eq(loops.looping),
             ]
-            ends, following = at_last & ~loops.back, Mux(loops.back, loops.begin, pc + 1)
+            # What comes after a word is decided a cycle before it is needed, and waits in registers: whether the next
+            # batch may start is known late in that cycle.
+            last_turn, back = Signal(reset_less=True), Signal(reset_less=True)
+            next_pc = Signal.like(pc, reset_less=True)
+            m.d.sync += [
+                last_turn.eq((thread == self.config.threads - 2) & at_last & ~loops.back),
+                back.eq(loops.back),
+                next_pc.eq(pc + 1),
+            ]
+            ends, following = live & last_turn, Mux(back, loops.begin, next_pc)
         m.d.comb += [
             turn.eq(thread == self.config.threads - 1),
             final.eq(thread == count),
-            self.done.eq(live & turn & ends),
+            self.done.eq(ends),
             *([] if self.config.state else [over.eq(~live | self.done)]),
             self.start.eq(over & self.full & self.room & ~self.hold),
         ]

@@ -44,7 +44,7 @@ class SettingsParity(wiring.Component):
                 "last_word": In(index_bits(config.depth)),
                 "last_input": In(index_bits(config.inputs)),
                 "batches": In(index_bits(MOST_BATCHES + 1)),
-                **({"kept": In(config.width)} if config.state else {}),
+                **({"kept": In(config.width)} if config.marks_state else {}),
                 **({"size": In(config.window_bits)} if config.window else {}),
                 "mismatch": Out(1),
             }
@@ -56,7 +56,7 @@ class SettingsParity(wiring.Component):
         start = image.start.tolist() if image else [0] * self.config.starts
         settings = image.settings if image else dict.fromkeys(Setting, 0)
         values = {Setting.LAST_WORD: self.last_word, Setting.LAST_INPUT: self.last_input, Setting.BATCHES: self.batches}
-        if self.config.state:
+        if self.config.marks_state:
             values[Setting.STATE] = self.kept
         if self.config.window:
             values[Setting.WINDOW] = self.size

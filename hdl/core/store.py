@@ -70,7 +70,7 @@ class Store(wiring.Component):
                 "last_word": Out(index_bits(config.depth)),
                 "last_input": Out(index_bits(config.inputs)),
                 "batches": Out(index_bits(MOST_BATCHES + 1)),
-                **({"kept": Out(config.width)} if config.state else {}),
+                **({"kept": Out(config.width)} if config.marks_state else {}),
                 **({"size": Out(config.window_bits)} if config.window else {}),
             }
         )
@@ -101,6 +101,7 @@ class Store(wiring.Component):
                 ]
 
         settings = image.settings if image else dict.fromkeys(Setting, 0)
+        kept, size = ((Setting.STATE, "kept"),) * config.marks_state, ((Setting.WINDOW, "size"),) * config.window
         start = image.start.tolist() if image else [0] * config.starts
         registers, others = index_bits(config.starts), config.setting_bits
         for space, bits, address, value, init in (
@@ -108,8 +109,7 @@ class Store(wiring.Component):
             (Space.SETTINGS, others, Setting.LAST_WORD, self.last_word, settings[Setting.LAST_WORD]),
             (Space.SETTINGS, others, Setting.LAST_INPUT, self.last_input, settings[Setting.LAST_INPUT]),
             (Space.SETTINGS, others, Setting.BATCHES, self.batches, settings[Setting.BATCHES]),
-            *([(Space.SETTINGS, others, Setting.STATE, self.kept, settings[Setting.STATE])] if config.state else []),
-            *([(Space.SETTINGS, others, Setting.WINDOW, self.size, settings[Setting.WINDOW])] if config.window else []),
+            *((Space.SETTINGS, others, at, getattr(self, name), settings[at]) for at, name in (*kept, *size)),
         ):
             held = Signal(len(value), init=init, reset_less=True, name=f"{space.name.lower()}{int(address)}")
             m.d.comb += value.eq(held)

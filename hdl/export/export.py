@@ -17,6 +17,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 from skinny.hdl.core.core import Core
 from skinny.hdl.parallel.engine import ParallelEngine, component
+from skinny.model.cache_folder import user_cache
 from skinny.model.files import write_folder
 from skinny.model.machine.cycles import batch_sizes, latency
 from skinny.model.machine.image import MachineImage
@@ -88,7 +89,8 @@ def _fields(payload: data.View) -> list[tuple[str, Value]]:
 def to_verilog(core: Core | ParallelEngine | Pins, name: str = TOP) -> str:
     """The Verilog text of ``core``, which is the same for the same design whenever and wherever it is written."""
     pins = core if isinstance(core, Pins) else Pins(core)
-    text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)
+    with user_cache():
+        text = verilog.convert(pins, name=name, emit_src=False, strip_internal_attrs=True)
     # Yosys guards each combinational block with a variable named after its own source line.
     return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+) ", r"initial_guard_\1 ", text)
 

@@ -19,6 +19,7 @@ from amaranth_boards.ulx3s import ULX3S_12F_Platform, ULX3S_25F_Platform, ULX3S_
 from skinny.model.errors import InputError
 from skinny.model.link.wire import BoardInfo
 from skinny.model.machine.assemble import Image
+from skinny.model.machine.isa import CoreConfig
 
 from .linked import LinkedCore
 from .uart import LEAST_DIVISOR
@@ -136,6 +137,15 @@ class Board:
         reference = self.platform().default_clk_frequency
         return self.find_clock(reference, (self.default if wanted is None else wanted) * 1e6)
 
+    def info(self, config: CoreConfig, clock: Clock) -> BoardInfo:
+        """What the board tells the host about itself and its core."""
+        return BoardInfo(config, self.name, round(clock.frequency))
+
+    def link_memories(self, config: CoreConfig, clock: Clock) -> tuple[int, int]:
+        """Bits of the two memories of the serial link that are too large for anything but block RAM."""
+        info = self.info(config, clock)
+        return info.buffer * 8, info.results * (config.bits + 2)
+
 
 ICEBREAKER = Board(
     name="icebreaker",
@@ -182,7 +192,7 @@ class BoardTop(Elaboratable):
     def __init__(self, board: Board, image: Image, clock: Clock, divisor: int):
         self.board = board
         self.clock = clock
-        self.device = BoardInfo(image.config, board.name, round(clock.frequency))
+        self.device = board.info(image.config, clock)
         self.linked = LinkedCore(self.device, image, divisor, board.target)
 
     def elaborate(self, platform):

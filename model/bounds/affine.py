@@ -57,10 +57,11 @@ class Value:
 
 class Symbols:
     """The symbols of one analysis, and the operations on values. ``half`` is half a step of the format with ``frac``
-    fraction bits. No more than ``most`` symbols are made; what comes later is not told apart any more."""
+    fraction bits. No more than ``most`` symbols are made; what comes later is not told apart any more. Without
+    ``exact`` a value is the word itself, so that what rounding may change is a part of it, and no error."""
 
-    def __init__(self, frac: int, most: int) -> None:
-        self.frac, self.half, self.most = frac, 2.0 ** -(frac + 1), most
+    def __init__(self, frac: int, most: int, exact: bool = True) -> None:
+        self.frac, self.half, self.most, self.exact = frac, 2.0 ** -(frac + 1), most, exact
         self.count = 0
 
     def value(
@@ -130,17 +131,19 @@ class Symbols:
         slopes = _sum(b.slopes * a.middle, a.slopes * b.middle, 1)
         left = max(0.0, wide_a * wide_b - sizes / 2)
         lost = LOSS * (abs(a.middle) + wide_a) * (abs(b.middle) + wide_b)
-        rest = abs(a.middle) * b.rest + abs(b.middle) * a.rest + left + lost
+        zeros = a.zeros + b.zeros - self.frac
+        rounding = self.half if zeros < 0 else 0.0
+        moved = 0.0 if self.exact else rounding
+        rest = abs(a.middle) * b.rest + abs(b.middle) * a.rest + left + lost + moved
         corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
         low, high = min(corners), max(corners)
         if a is b and low < 0:
             low = 0.0
-        loss = LOSS * max(abs(low), abs(high))
-        if left:
+        loss = LOSS * max(abs(low), abs(high)) + moved
+        if left or moved:
             slopes, rest = self._symbol(slopes, rest)
-        zeros = a.zeros + b.zeros - self.frac
         error = a.size * b.error + b.size * a.error + a.error * b.error
-        error = error * (1 + LOSS) + (self.half if zeros < 0 else 0.0)
+        error = error * (1 + LOSS) + rounding - moved
         return self.value(middle, slopes, rest, (low - loss, high + loss), error, max(0, zeros))
 
     def relu(self, a: Value) -> Value:

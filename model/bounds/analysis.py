@@ -36,6 +36,7 @@ from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint
 
 from .box import Box, encoded, encoded_box
+from .case import Case
 from .enclosures import TINY, UNIT, Algebra, Enclosure
 from .graph import Graph, value_graph
 from .layers import Followed, follow_layers
@@ -170,15 +171,16 @@ class Analysis:
     def _bound_layers(self) -> None:
         """Bound a program that assigns, takes the relu, or multiplies registers with registers."""
         self.spent += self.program.words / _LAYERS_SECOND
-        self._adopt(follow_layers(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named))
+        self._adopt(follow_layers(self._case()))
 
     def _bound_stream(self) -> None:
         """Bound all samples of a stream of a program with state."""
         self.spent += self.program.words / _STREAM_SECOND
-        found, self.reason = follow_stream(
-            self.program, self.frac, self.box, self.weights, self.start, self.scalars.named
-        )
+        found, self.reason = follow_stream(self._case())
         self._adopt(found)
+
+    def _case(self) -> Case:
+        return Case(self.program, self.frac, self.box, self.weights, self.start, self.scalars.named)
 
     def _adopt(self, found: Followed) -> None:
         """Take the bounds that were found by following the program forwards."""

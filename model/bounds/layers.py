@@ -15,18 +15,19 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.program.columns import Mode
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Program
 
 from .affine import LOSS, Symbols, Value
+from .case import Case
 from .registers import MANY_ZEROS
 
-__all__ = ["Followed", "StateRange", "follow_layers", "follow_sample"]
+__all__ = ["Followed", "StateRange", "follow_layers", "follow_samples"]
 
 #: Symbols beside those of inputs and named weights. An instruction takes time in proportion to the symbols there are.
 _MOST_SYMBOLS = 1000
@@ -64,32 +65,24 @@ class _Register(NamedTuple):
     value: Value
 
 
-def follow_layers(
-    program: Program,
-    frac: int,
-    box: Sequence[tuple[int, int]],
-    weights: Sequence[int],
-    start: Sequence[int],
-    named: Mapping[int, tuple[int, int]],
-) -> Followed:
-    """Bounds of ``program`` with ``frac`` fraction bits. ``box``, ``weights``, ``start`` and the ranges of the weights
-    that are ``named`` are raw words. What comes after a value that fits no word is not bounded."""
-    return follow_sample(program, frac, box, weights, start, named, {})[0]
+def follow_layers(case: Case) -> Followed:
+    """Bounds of the program of ``case``. What comes after a value that fits no word is not bounded."""
+    return follow_samples(case, {}, 1)[0]
 
 
-def follow_sample(
-    program: Program,
-    frac: int,
-    box: Sequence[tuple[int, int]],
-    weights: Sequence[int],
-    start: Sequence[int],
-    named: Mapping[int, tuple[int, int]],
-    states: Mapping[int, StateRange],
+def follow_samples(
+    case: Case, states: Mapping[int, StateRange], samples: int, *, exact: bool = True
 ) -> tuple[Followed, dict[int, StateRange] | None]:
-    """The same for one sample of a stream, before which the registers of ``states`` are in ranges; and the ranges after
-    it, or nothing where a value fits no word."""
-    walk = _Walk(program, frac, box, weights, start, named, states)
+    """Bounds at all of so many samples of a stream, before which the registers of ``states`` are in ranges; and the
+    ranges after them, or nothing where a value fits no word. Without ``exact`` the ranges are those of the words, and
+    there are no errors."""
+    walk = _Walk(case, states, samples, exact)
     registers = walk.run()
+    for _ in range(samples - 1):
+        if registers is None:
+            break
+        walk.begin_sample(registers)
+        registers = walk.run()
     if registers is None:
         return walk.found(), None
     values = {register: registers[register].value for register in states}
@@ -97,40 +90,54 @@ def follow_sample(
 
 
 class _Walk:
-    def __init__(
-        self,
-        program: Program,
-        frac: int,
-        box: Sequence[tuple[int, int]],
-        weights: Sequence[int],
-        start: Sequence[int],
-        named: Mapping[int, tuple[int, int]],
-        states: Mapping[int, StateRange],
-    ) -> None:
-        self.program, self.weights, self.named, self.states = program, weights, named, states
-        self.unit = Fraction(1, 1 << frac)
-        self.symbols = Symbols(frac, _MOST_SYMBOLS + len(box) + len(named) + len(states))
+    def __init__(self, case: Case, states: Mapping[int, StateRange], samples: int, exact: bool) -> None:
+        self.program = case.program
+        self.unit, self.box, self.weights, self.named = case.unit, case.box, case.weights, case.named
+        self.states, self.exact = states, exact
+        given = samples * (len(case.box) + len(case.named)) + len(states)
+        self.symbols = Symbols(case.frac, _MOST_SYMBOLS + given, exact)
         self.chance = random.Random(0)
-        self.inputs = [self._between(low, high) for low, high in box]
+        self.inputs = [self._between(low, high) for low, high in case.box]
         self.known_weights: dict[int, Value] = {}
         self.known_scalars: dict[tuple[int, ...], tuple[int, Value]] = {}
         self.known_products: dict[tuple[int, int], tuple[int, Value]] = {}
         self.known_sums: dict[int, Value] = {0: self._between(0, 0)}
         self.relu_numbers: dict[int, int] = {}
-        self.start = [self._started(value) for value in start]
+        self.start = [self._started(value) for value in case.start]
         for register, (least, greatest, error) in states.items():
             value = self.symbols.with_error(self.symbols.between(least, greatest, 0), error)
             self.start[register] = _Register(self._number(), value)
             self.known_sums[self.start[register].number] = value
-        length = len(program)
+        self.past: list[Followed] = []
+        self._find_nothing()
+
+    def _find_nothing(self) -> None:
+        length = len(self.program)
         self.ends = {name: np.full((length, 2), (-np.inf, np.inf)) for name in ("written", "scalar", "read")}
-        self.read_register = program.code.src.astype(np.int64)
-        self.sent = [(-np.inf, np.inf)] * len(program.outputs)
-        self.errors = {output.name: float("inf") for output in program.outputs}
+        self.read_register = self.program.code.src.astype(np.int64)
+        self.sent = [(-np.inf, np.inf)] * len(self.program.outputs)
+        self.errors = {output.name: float("inf") for output in self.program.outputs}
 
     def found(self) -> Followed:
+        """The bounds of all samples so far."""
         (low, high), scalar, read = (self.ends[name].T for name in ("written", "scalar", "read"))
-        return Followed(low, high, scalar[0], scalar[1], read[0], read[1], self.read_register, self.sent, self.errors)
+        errors = self.errors if self.exact else dict.fromkeys(self.errors, float("inf"))
+        now = Followed(low, high, scalar[0], scalar[1], read[0], read[1], self.read_register, self.sent, errors)
+        return reduce(_either, (*self.past, now))
+
+    def begin_sample(self, registers: Sequence[_Register]) -> None:
+        """Go on with the next sample: the states stand in ``registers``, a window moves on, all else begins anew."""
+        self.past.append(self.found())
+        self._find_nothing()
+        program = self.program
+        new = program.hop if program.window else len(self.box)
+        self.inputs = [self._between(low, high) for low, high in self.box[:new]] + self.inputs[: len(self.box) - new]
+        for register in self.states:
+            self.start[register] = _Register(self._number(), registers[register].value)
+        for known in (self.known_scalars, self.known_products, self.relu_numbers):
+            known.clear()
+        self.known_weights = {k: value for k, value in self.known_weights.items() if k not in self.named}
+        self.known_sums = {0: self.known_sums[0]} | dict(self.start)
 
     def run(self) -> list[_Register] | None:
         """Follow the program to its end, or to a value that fits no word; then there are no registers."""
@@ -184,7 +191,8 @@ class _Walk:
             if k in self.named:
                 self.known_weights[k] = self._between(*self.named[k])
             else:
-                exact, raw = self.program.weights[k], self.weights[k]
+                raw = self.weights[k]
+                exact = self.program.weights[k] if self.exact else raw * self.unit
                 near = float(exact)
                 loss = float(abs(exact - Fraction(near))) * (1 + LOSS)
                 value = self.symbols.between(near, near, _trailing_zeros(raw), loss)
@@ -257,6 +265,19 @@ class _Walk:
         if not output.restart:
             return registers
         return [register if r in self.states else self.start[r] for r, register in enumerate(registers)]
+
+
+def _either(one: Followed, other: Followed) -> Followed:
+    """The bounds of both."""
+    wider = np.maximum(-other.read_low, other.read_high) > np.maximum(-one.read_low, one.read_high)
+    return Followed(
+        *(np.minimum(one.low, other.low), np.maximum(one.high, other.high)),
+        *(np.minimum(one.scalar_low, other.scalar_low), np.maximum(one.scalar_high, other.scalar_high)),
+        *(np.minimum(one.read_low, other.read_low), np.maximum(one.read_high, other.read_high)),
+        np.where(wider, other.read_register, one.read_register),
+        [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(one.sent, other.sent, strict=True)],
+        {name: max(error, other.errors[name]) for name, error in one.errors.items()},
+    )
 
 
 def _trailing_zeros(raw: int) -> int:

@@ -12,15 +12,16 @@ a program takes a product away again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
 
 from skinny.model.program.columns import Mode
 from skinny.model.program.forms import Input, Linear, Weight
-from skinny.model.program.program import Output, Program
+from skinny.model.program.program import Output
 
+from .case import Case
 from .registers import MANY_ZEROS
 
 __all__ = ["ONE", "Affine", "Read", "Recurrence", "find_recurrence"]
@@ -65,37 +66,21 @@ class _NotAffineError(Exception):
     """A product of two values that are not constant, or a relu; the text says where."""
 
 
-def find_recurrence(
-    program: Program,
-    state: Sequence[int],
-    frac: int,
-    weights: Sequence[int],
-    start: Sequence[int],
-    named: Mapping[int, tuple[int, int]],
-) -> Recurrence | str:
-    """The recurrence of ``program``, whose registers ``state`` keep their content, with ``frac`` fraction bits, or the
-    reason why it has none. ``weights``, ``start`` and the ranges of the weights that are ``named`` are raw words."""
+def find_recurrence(case: Case, state: Sequence[int]) -> Recurrence | str:
+    """The recurrence of the program of ``case``, whose registers ``state`` keep their content, or the reason why it has
+    none."""
     try:
-        return _Walk(program, state, frac, weights, start, named).run()
+        return _Walk(case, state).run()
     except _NotAffineError as reason:
         return str(reason)
 
 
 class _Walk:
-    def __init__(
-        self,
-        program: Program,
-        state: Sequence[int],
-        frac: int,
-        weights: Sequence[int],
-        start: Sequence[int],
-        named: Mapping[int, tuple[int, int]],
-    ) -> None:
-        self.program, self.frac, self.named = program, frac, named
-        self.unit = Fraction(1, 1 << frac)
-        self.weights = weights
+    def __init__(self, case: Case, state: Sequence[int]) -> None:
+        self.program = program = case.program
+        self.frac, self.unit, self.weights, self.named = case.frac, case.unit, case.weights, case.named
         self.zero = Value({}, {}, MANY_ZEROS)
-        self.start = [self._constant(raw, exact) for raw, exact in zip(start, program.start, strict=True)]
+        self.start = [self._constant(raw, exact) for raw, exact in zip(case.start, program.start, strict=True)]
         written = set(program.code.dst.tolist())
         self.state = {register: symbol for symbol, register in enumerate(state, 1)}
         registers = list(self.start)

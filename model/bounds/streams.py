@@ -11,20 +11,20 @@ so that what rounding makes of a weight is multiplied with what is there to be m
 The words of a window count as if they had nothing in common with those of the samples before.
 
 Where a sample is no affine function (products of states, relu, weights of any value), ranges are looked for that the
-states do not leave: they hold the start, and from anywhere within them a sample leads into them again. Errors are part
-of the ranges.
+states do not leave: they hold the start, and from anywhere within them a sample, or several, lead into them again.
+Errors are part of the ranges, where they do not grow: what an integral has lost to rounding it never gets back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 
 import numpy as np
 from skinny.model.program.program import Program
 
-from .layers import Followed, StateRange, follow_sample
+from .case import Case
+from .layers import Followed, StateRange, follow_samples
 from .recurrence import Affine, Value, find_recurrence
 from .steady import System, find_ranges
 
@@ -32,6 +32,8 @@ __all__ = ["follow_stream"]
 
 #: A value beyond this fits no word we have.
 _HOPELESS = 2.0**64
+#: The samples after which ranges are looked for where one sample loses too much.
+_SAMPLES = 4
 #: Ranges of states are tried so often at most, and fewer times in long programs: that many words together.
 _MOST_ROUNDS = 400
 _MOST_WORDS = 40_000
@@ -41,23 +43,14 @@ _WIDENING = 1 / 64
 _NARROWINGS = 40
 
 
-def follow_stream(
-    program: Program,
-    frac: int,
-    box: Sequence[tuple[int, int]],
-    weights: Sequence[int],
-    start: Sequence[int],
-    named: Mapping[int, tuple[int, int]],
-) -> tuple[Followed, str | None]:
-    """Bounds of ``program`` at all times of a stream, and the reason why something has none. ``box``, ``weights``,
-    ``start`` and the ranges of the weights that are ``named`` are raw words of ``frac`` fraction bits."""
+def follow_stream(case: Case) -> tuple[Followed, str | None]:
+    """Bounds of the program of ``case`` at all times of a stream, and the reason why something has none."""
+    program = case.program
     registers = [state.register for state in program.state]
-    found = find_recurrence(program, registers, frac, weights, start, named)
+    found = find_recurrence(case, registers)
     if isinstance(found, str):
-        kept = _find_kept(program, frac, box, weights, start, named)
-        missing = f"no bound proven: {found}, and no ranges were found that the states stay in"
-        return (_nothing(program), missing) if kept is None else (kept, None)
-    unit = Fraction(1, 1 << frac)
+        return _find_kept(case, found)
+    unit, box, start = case.unit, case.box, case.start
     inputs = range(1 + len(registers), 1 + len(registers) + len(box))
     middle = {symbol: (low + high) * unit / 2 for symbol, (low, high) in zip(inputs, box, strict=True)}
     radius = {symbol: (high - low) * unit / 2 for symbol, (low, high) in zip(inputs, box, strict=True)}
@@ -93,28 +86,31 @@ def follow_stream(
     return out, reason or error_reason
 
 
-def _find_kept(
-    program: Program,
-    frac: int,
-    box: Sequence[tuple[int, int]],
-    weights: Sequence[int],
-    start: Sequence[int],
-    named: Mapping[int, tuple[int, int]],
-) -> Followed | None:
-    """Bounds of a sample whose states are anywhere in ranges that they never leave, if such ranges are found. They are
-    widened until they hold, then narrowed while they still do."""
-    unit = 2.0**-frac
-    begun = {}
-    for _, register in program.state:
-        exact = program.start[register]
-        off = abs(start[register] * Fraction(1, 1 << frac) - exact)
-        begun[register] = StateRange(
-            nextafter(float(exact), -inf), nextafter(float(exact), inf), nextafter(float(off), inf) if off else 0.0
-        )
+def _find_kept(case: Case, reason: str) -> tuple[Followed, str | None]:
+    """Bounds at samples whose states are anywhere in ranges that they never leave, if such ranges are found: with
+    errors or, if they grow, of the words alone; after one sample or, as that may lose too much, after several.
+    ``reason`` is why there is no recurrence."""
+    kept = _kept(case, 1, exact=True)
+    if kept is not None:
+        return kept, None
+    for samples in (1, _SAMPLES):
+        kept = _kept(case, samples, exact=False)
+        if kept is not None:
+            return kept, f"the values fit for ever, but no bound of the error was proven: {reason}"
+    advice = "a smaller box, narrower ranges of named weights, or a factor that lets the state fade may help"
+    return _nothing(case.program), (
+        f"no bound proven: {reason}, and no ranges were found that the states stay in; {advice}"
+    )
+
+
+def _kept(case: Case, samples: int, *, exact: bool) -> Followed | None:
+    """The same after so many samples. Ranges are widened until they hold, then narrowed while they still do."""
+    program, unit = case.program, 2.0**-case.frac
+    begun = {register: _begun(case, register, exact) for _, register in program.state}
     kept: Followed | None = None
     ranges, narrowed = begun, 0
-    for _ in range(min(_MOST_ROUNDS, _MOST_WORDS // max(program.words, 1))):
-        found, after = follow_sample(program, frac, box, weights, start, named, ranges)
+    for _ in range(min(_MOST_ROUNDS, _MOST_WORDS // max(program.words * samples, 1))):
+        found, after = follow_samples(case, ranges, samples, exact=exact)
         if after is None or narrowed == _NARROWINGS:
             break
         if all(_holds(ranges[register], after[register]) for register in ranges):
@@ -125,6 +121,16 @@ def _find_kept(
         else:
             break
     return kept
+
+
+def _begun(case: Case, register: int, exact: bool) -> StateRange:
+    """What a state begins with."""
+    word = case.start[register] * case.unit
+    value = Fraction(case.program.start[register]) if exact else word
+    off = abs(word - value)
+    return StateRange(
+        nextafter(float(value), -inf), nextafter(float(value), inf), nextafter(float(off), inf) if off else 0.0
+    )
 
 
 def _holds(outer: StateRange, inner: StateRange) -> bool:

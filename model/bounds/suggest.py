@@ -1,8 +1,9 @@
-"""The smallest fixed-point format in which a program is safe and accurate enough."""
+"""Fixed-point formats in which a program is safe and accurate enough."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from typing import NamedTuple
 
 from skinny.model.errors import InputError
@@ -29,15 +30,16 @@ class _Outcome(NamedTuple):
 
 def suggest(
     program: Program, box: Box, error: Number | None = None, bits: int = 2, *, seconds: float = 0.0
-) -> FixedPoint:
-    """A format that is safe; one that cannot be found is an error.
+) -> list[FixedPoint]:
+    """Formats that are safe, the one to take first; none that can be found is an error.
 
-    With ``error``: the format of fewest bits whose error is at most that. The error of a format is the largest bound of
-    an output, or half a step when there are inputs and that is more: a format without fraction bits computes with
-    integers exactly, but not with the inputs that were meant.
+    With ``error`` one: the format of fewest bits whose error is at most that. The error of a format is the largest
+    bound of an output, or half a step when there are inputs and that is more: a format without fraction bits computes
+    with integers exactly, but not with the inputs that were meant.
 
     Without ``error``: the format of fewest bits, at least ``bits``, in which no weight and no end of the box that is
-    not zero becomes zero; of several with that many bits, the one with the most fraction bits.
+    not zero becomes zero; of several with that many bits, the one with the most fraction bits. Where fewer than
+    ``bits`` bits can do, then also the one of fewest bits.
 
     The search makes about ten analyses. Where they take long it ends with an error: all of them, with the ``seconds``
     that were spent before, may take as long as one may, counted by their work as one counts it, and none is begun when
@@ -56,16 +58,24 @@ def suggest(
         raise InputError(f"no format up to {MOST_BITS} bits is proven safe on this box")
     if error is None:
         coarsest = bisect_left(range(finest), True, key=lambda frac: not search.lost(frac))
-        wanted = max(bits, search.bits(coarsest))
-        frac = bisect_left(range(coarsest, finest + 1), True, key=lambda frac: search.bits(frac) > wanted) + coarsest
-        return FixedPoint(wanted, frac - 1)
+        fewest = search.bits(coarsest)
+        fitting = range(coarsest, finest + 1)
+
+        def finest_of(wanted: int) -> FixedPoint:
+            return FixedPoint(wanted, coarsest + bisect_right(fitting, wanted, key=search.bits) - 1)
+
+        formats = [finest_of(max(bits, fewest))]
+        if fewest < bits:
+            with suppress(InputError):  # what was found is not lost for want of time
+                formats.append(finest_of(fewest))
+        return formats
     if not best.error <= error:
         raise InputError(
             f"no format up to {MOST_BITS} bits is proven to have an error of at most {float(error):.3g}: "
             f"the least is {best.error:.3g}"
         )
     frac = bisect_left(range(finest), True, key=lambda frac: search.error(frac) <= error)
-    return FixedPoint(search.bits(frac), frac)
+    return [FixedPoint(search.bits(frac), frac)]
 
 
 class _Search:

@@ -8,7 +8,7 @@ box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from .passes.rescale import exponent
 from .polynomial import Polynomial, Table
 from .refuse import RefusalError, refuse
 
-__all__ = ["Fixed", "Scaling", "Tried", "fit", "longest"]
+__all__ = ["NEVER", "Fixed", "Scaling", "Tried", "fit", "longest", "scaled_formulas", "scalings"]
 
 #: Options of an output that are estimated at most; the longer ones are left out.
 MOST_OPTIONS = 400
@@ -96,6 +96,16 @@ def scaling(outputs: Mapping[str, Formula], box: Mapping[str, Ends]) -> Scaling:
     )
 
 
+def scalings(outputs: Mapping[str, Formula], precision: Precision) -> list[Scaling]:
+    """The scales to try, the most promising first. A word holds one, so that it holds what is below two: so large an
+    output has one more bit, unless something on the way to it gets too large then. Sample points may have missed the
+    greatest values: then it has one bit less."""
+    if not precision.scale:
+        return [Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))]
+    scales = scaling(outputs, precision.box)
+    return [Scaling(scales.inputs, {name: e + more for name, e in scales.outputs.items()}) for more in (0, -1, 1)]
+
+
 def scaled_formulas(outputs: Mapping[str, Formula], scales: Scaling) -> dict[str, Formula]:
     """The formulas of the scaled outputs in the scaled inputs."""
     inputs = {name: _power(e) for name, e in scales.inputs.items()}
@@ -129,21 +139,17 @@ def fit(
 ) -> Fixed:
     """The shortest program of ``outputs`` that is proven precise enough. ``given`` are the constants of the formulas,
     ``spent`` the errors that they have before they are rounded."""
+    tried = scalings(outputs, precision)
     if not precision.scale:
-        scales = Scaling(dict.fromkeys(precision.box, 0), dict.fromkeys(outputs, 0))
-        return _fit(outputs, goal, precision, given, spent, scales)
-    scales = scaling(outputs, precision.box)
+        return _fit(outputs, goal, precision, given, spent, tried[0])
     found: list[Fixed] = []
     refused: RefusalError | None = None
-    # A word holds one, so that it holds what is below two: so large an output has one more bit, unless something on the
-    # way to it gets too large then. Sample points may have missed the greatest values: then it has one bit less.
-    for more in (0, -1, 1):
-        moved = Scaling(scales.inputs, {name: e + more for name, e in scales.outputs.items()})
+    for number, scales in enumerate(tried):
         try:
-            found.append(_fit(scaled_formulas(outputs, moved), goal, precision, given, spent, moved))
+            found.append(_fit(scaled_formulas(outputs, scales), goal, precision, given, spent, scales))
         except RefusalError as refusal:
             refused = refusal if refused is None else refused.or_closer(refusal)
-        if found and more == -1:
+        if found and number == 1:
             break
     if not found:
         assert refused is not None
@@ -182,7 +188,7 @@ def _fit(
     limits = None
     if precision.error is not None:
         limits = {name: float(precision.error - error) for name, error in spent.items()}
-    most = {name: longest(found, table.inputs) for name, found in options.items()}
+    most = {name: longest((option.code.cycles for option in found), table.inputs) for name, found in options.items()}
     judge = Judge(options, Task(precision.bits, fracs, limits, units, most), proof)
     for name, found in options.items():
         rough = [option for option in judge.precise(name) if option.draft.history[-1][0] != "search"]
@@ -202,9 +208,9 @@ def _fit(
     )
 
 
-def longest(options: Sequence[Option], inputs: int) -> int:
+def longest(cycles: Iterable[int], inputs: int) -> int:
     """The cycles that a precise program may take: a quarter more than the shortest, with one input one more."""
-    shortest = min(option.code.cycles for option in options)
+    shortest = min(cycles)
     return shortest + (max(1, shortest // 4) if inputs > 1 else 1)
 
 

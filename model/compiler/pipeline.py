@@ -30,13 +30,15 @@ from skinny.model.program.program import MOST_WIDTH, Program
 
 from .candidates import candidates
 from .drafts import Draft, History, drafts_of
-from .fixed import Tried, fit
+from .fixed import Scaling, Tried, fit
+from .fixed_graph import FixedGraph, fit_graph, graph_options, precise_and_short
 from .goal import PASSES, PURE, Goal, Precision
 from .graph.shortest import shortest
 from .lower import lower
 from .normalise import normalise
 from .polynomial import Table
 from .prove import WrongOutputError, prove
+from .refuse import RefusalError
 
 if TYPE_CHECKING:
     from skinny.model.functions.approximate import Approximation
@@ -100,14 +102,14 @@ def compile_formula(
     goal = Goal(contract, width, attention, frozenset(without), start or default, inputs=tuple(inputs))
     if goal.clean and goal.start[1] != 1:
         raise InputError(f"register 1 must start as 1, not {goal.start[1]}")
-    _refuse_contradictions(outputs, goal, keep, precision)
+    _refuse_contradictions(outputs, goal, keep)
     if inputs:
         _expect_names(outputs, inputs)
     began = time.perf_counter()
     with watched("compiling"):
         if precision is not None:
-            compiled = _compile_fixed(outputs, _blocks(goal), precision)
-        elif keep == PURE and (width == 3 or not goal.allows_graph):
+            compiled = _compile_fixed(outputs, goal, precision, keep)
+        elif not _uses_graph(goal, keep):
             compiled = _compile(outputs, _blocks(goal))
         else:
             compiled = _compile_with_graph(outputs, goal, keep)
@@ -146,9 +148,7 @@ def _reading(program: Program) -> Program:
     )
 
 
-def _refuse_contradictions(
-    outputs: Mapping[str, Formula], goal: Goal, keep: Set[str], precision: Precision | None
-) -> None:
+def _refuse_contradictions(outputs: Mapping[str, Formula], goal: Goal, keep: Set[str]) -> None:
     """Raise :exc:`InputError` for wishes that no program can meet together."""
     expect_relu_allowed(outputs.values(), keep)
     if keep == PURE:
@@ -160,14 +160,17 @@ def _refuse_contradictions(
         raise InputError(f"a program with --keep {said} is built from linear forms: it goes without --no-attention")
     if goal.start != goal.code_start:
         raise InputError(f"a program with --keep {said} starts from 0,1,0,…: it goes without --start")
-    if precision is not None:
-        raise InputError(f"only pure programs are chosen for a format so far: --ring goes without --keep {said}")
 
 
 def expect_relu_allowed(formulas: Iterable[Formula], keep: Set[str]) -> None:
     """Raise :exc:`InputError` for a relu in a program that keeps a promise."""
     if keep and (found := next((node for node in postorder(*formulas) if node.kind == "relu"), None)):
         raise InputError(f"{formula_text(found, 40)} is neither linear nor reversible: relu needs --keep none")
+
+
+def _uses_graph(goal: Goal, keep: Set[str]) -> bool:
+    """Whether parts of the formula may be held in registers."""
+    return keep != PURE or (goal.width > 3 and goal.allows_graph)
 
 
 def _blocks(goal: Goal) -> Goal:
@@ -240,20 +243,73 @@ def _compile(outputs: Mapping[str, Formula], goal: Goal) -> Compilation:
     return _proven(program, outputs, written, table, chosen, histories)
 
 
-def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision) -> Compilation:
+def _compile_fixed(outputs: Mapping[str, Formula], goal: Goal, precision: Precision, keep: Set[str]) -> Compilation:
     """The pipeline, from formulas to the shortest program that is proven precise enough in fixed point. Functions are
     replaced by polynomials first."""
-    functions = any(node.kind == "function" for node in postorder(*outputs.values()))
-    if not functions:
-        return _compile_polynomials(outputs, goal, precision, {})
+
+    def attempt(asked: Precision, made: Mapping[str, Approximation]) -> Compilation:
+        polynomials = {name: approximation.formula for name, approximation in made.items()} or outputs
+        if _uses_graph(goal, keep):
+            return _compile_fixed_with_graph(polynomials, goal, asked, made, keep)
+        return _compile_polynomials(polynomials, _blocks(goal), asked, made)
+
+    if not any(node.kind == "function" for node in postorder(*outputs.values())):
+        return attempt(precision, {})
     # Loaded here, because polynomials need none of it.
     from .shares import share_error
 
-    def attempt(asked: Precision, made: Mapping[str, Approximation]) -> Compilation:
-        polynomials = {name: approximation.formula for name, approximation in made.items()}
-        return _compile_polynomials(polynomials, goal, asked, made)
-
     return share_error(outputs, precision, attempt)
+
+
+def _compile_fixed_with_graph(
+    outputs: Mapping[str, Formula],
+    goal: Goal,
+    precision: Precision,
+    made: Mapping[str, Approximation],
+    keep: Set[str],
+) -> Compilation:
+    """The same for programs that may hold parts of the formula in registers, and for those without."""
+    written = goal.operations(outputs)
+    given = given_constants(written)
+    _expect_box(written, precision)
+    spent = _spent(outputs, made)
+    options = graph_options(outputs, goal, keep, precision, given)
+    if not options and any(node.kind == "relu" for node, _ in written):
+        raise InputError(f"the formula does not fit {goal.width} registers: --width allows more")
+    refused: RefusalError | None = None
+    found: FixedGraph | None = None
+    compiled: list[Compilation] = []
+    if options:
+        try:
+            found = fit_graph(options, precision, spent)
+        except RefusalError as refusal:
+            refused = refusal
+    if not options or _blocks_may_win(outputs, written, goal, min(option.program.words for option in options)):
+        try:
+            compiled.append(_compile_polynomials(outputs, _blocks(goal), precision, made))
+        except RefusalError as refusal:
+            refused = refusal if refused is None else refused.or_closer(refusal)
+    if found is not None:
+        program = _for_format(found.program, found.frac, found.scales, precision, spent, made)
+        compiled.append(
+            Compilation(
+                program=program,
+                steps=[("graph", len(program), program.words)],
+                facts=facts(*outputs.values(), known_operations=written),
+                predicted=len(program),
+                checked=prove(program, outputs, written),
+                errors=_total(found.errors, spent),
+                tried=found.tried,
+            )
+        )
+    # What is here keeps the error that was asked for.
+    limits = None if precision.error is None else dict.fromkeys(outputs, float("inf"))
+    items = [(one, one.program.words, one.errors) for one in compiled]
+    best = precise_and_short(items, limits, len(precision.box))
+    if best is None:
+        assert refused is not None
+        raise refused
+    return best
 
 
 def _compile_polynomials(
@@ -262,31 +318,53 @@ def _compile_polynomials(
     """The same for polynomials, some of which are approximations that were ``made`` for functions."""
     written = goal.operations(outputs)
     given = given_constants(written)
+    _expect_box(written, precision)
+    spent = _spent(outputs, made)
+    fixed = fit(outputs, goal, precision, given, spent)
+    program = lower(fixed.codes, fixed.table, goal.contract, given)
+    program = _for_format(program, fixed.frac, fixed.scales, precision, spent, made)
+    compiled = _proven(program, outputs, written, fixed.table, fixed.drafts, fixed.histories)
+    return replace(compiled, errors=_total(fixed.errors, spent), tried=fixed.tried)
+
+
+def _expect_box(written: Operations, precision: Precision) -> None:
+    """Raise :exc:`InputError` unless every input has a box."""
     missing = [node.value for node, _ in written if node.kind == "variable" and node.value not in precision.box]
     if missing:
         raise InputError(f"the input {missing[0]!r} has no box: --box {missing[0]}=LOW:HIGH gives it one")
-    spent = {name: made[name].error if name in made else Fraction(0) for name in outputs}
-    fixed = fit(outputs, goal, precision, given, spent)
-    program = lower(fixed.codes, fixed.table, goal.contract, given)
-    program = replace(
+
+
+def _spent(outputs: Iterable[str], made: Mapping[str, Approximation]) -> dict[str, Fraction]:
+    """The errors that polynomials have before they are rounded."""
+    return {name: made[name].error if name in made else Fraction(0) for name in outputs}
+
+
+def _total(errors: Mapping[str, float], spent: Mapping[str, Fraction]) -> dict[str, float]:
+    return {name: error + float(spent[name]) for name, error in errors.items()}
+
+
+def _for_format(
+    program: Program,
+    frac: int,
+    scales: Scaling,
+    precision: Precision,
+    spent: Mapping[str, Fraction],
+    made: Mapping[str, Approximation],
+) -> Program:
+    """The program with its format, its box, its scales and what functions cost it."""
+    return replace(
         program,
-        ring=f"fixed:{precision.bits}.{fixed.frac}",
+        ring=f"fixed:{precision.bits}.{frac}",
         box=tuple(precision.box[name] for name in program.inputs),
-        input_scales=tuple(fixed.scales.inputs[name] for name in program.inputs),
+        input_scales=tuple(scales.inputs[name] for name in program.inputs),
         outputs=tuple(
             output._replace(
-                scale=fixed.scales.outputs[output.name],
+                scale=scales.outputs[output.name],
                 approximation=spent[output.name],
                 sampled=output.name in made and not made[output.name].proven,
             )
             for output in program.outputs
         ),
-    )
-    compiled = _proven(program, outputs, written, fixed.table, fixed.drafts, fixed.histories)
-    return replace(
-        compiled,
-        errors={name: error + float(spent[name]) for name, error in fixed.errors.items()},
-        tried=fixed.tried,
     )
 
 

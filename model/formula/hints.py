@@ -84,4 +84,4 @@ def unknown_function(name: str, known: tuple[str, ...]) -> str:
     """What there is instead of the function ``name``."""
     if name in INSTEAD:
         return f"there is no function {name!r}: {INSTEAD[name]}"
-    return f"there is no function {name!r}; the functions are {', '.join(known)}, or define it: 'def {name}(t) = t*t'"
+    return f"there is no function {name!r}; 'def {name}(t) = t*t' defines one, and there are {', '.join(known)}"

@@ -91,6 +91,10 @@ class Features:
             return folded
         return Features(self.formulas, matrix, bias)
 
+    def part(self, chosen: slice) -> Features:
+        """Some of the features."""
+        return Features(self.values, self.matrix[chosen], self.offset[chosen])
+
     @property
     def terms(self) -> int:
         """Terms that the features take when they become values."""

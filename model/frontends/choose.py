@@ -2,13 +2,14 @@
 
 Precondition: a model without functions, and rows, a box or both. Postcondition: the program, scaled, in the first
 format whose decisions are those of floats on all rows (for numbers and probabilities: whose error is within the asked
-one), in which no row wraps, and which is proven safe on the box if there is one. Cost: the compiler once or twice, and
-a golden run of the rows for each format that is tried.
+one), in which no row wraps, and which is proven safe on the box if there is one. Unless bits are asked for, few of the
+rows between others may be decided otherwise. Cost: the compiler once or twice, and a golden run of the rows for each
+format that is tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from skinny.model.bounds.bounds import bound
 from skinny.model.compiler.pipeline import Compilation
 from skinny.model.compiler.prove import prove
 from skinny.model.errors import CheckError, InputError
-from skinny.model.formula.formula import Formula, operations, postorder
+from skinny.model.formula.formula import operations, postorder
 from skinny.model.limits import check, tell, watched
 from skinny.model.program.probabilities import probabilities
 from skinny.model.program.program import Program
@@ -27,14 +28,15 @@ from skinny.model.program.units import scaled as times
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
 
+from .calibration import Calibration
 from .imported import Imported
 from .layers import overflowing_layer, wrapping_layer
 from .measure import decided
-from .ranges import Floats, Range, box_ranges, row_ranges, row_values
+from .ranges import Floats, Range, row_values
 from .scale import Room, Scaled, scale_model
 from .settable import Slots, compile_settable, constant_nodes, same_shape
 
-__all__ = ["Calibration", "Chosen", "choose_format"]
+__all__ = ["Chosen", "choose_format"]
 
 #: The formats that are tried when none is given: bits, and bits in front of the binary point but the sign. A register
 #: reads as one, so that there is at least one.
@@ -42,40 +44,14 @@ NARROWEST, WIDEST = 8, 24
 INTEGER = (1, 2, 3, 4)
 #: Outputs are divided by this power of two at most so that weights fit that the compiler made of several constants.
 MOST_LIFT = 6
-#: Ranges of rows are widened by this, because other rows will come; ranges on a box by what rounding may add.
-ROW_MARGIN, BOX_MARGIN = 1.25, 1.01
 #: Rows on which a format must do first.
 FIRST_ROWS = 128
-#: Rows that are drawn from a box when there are no others, and their seed.
-DRAWN, SEED = 512, 0
+#: The part of the rows between others that may be decided otherwise. A model is surer of the rows that it was fitted on
+#: than of others, and between the classes it is not sure at all: what mostly decides there as floats do decides so on
+#: other rows too.
+LOOSE = 1 / 256
 #: Without an asked error a regressor may err by this part of the range of its output, and a probability by as much.
 ERROR = 0.01
-
-
-class Calibration(NamedTuple):
-    """What is known of inputs: ``columns`` of rows by name, and a ``box``, either of which may be empty."""
-
-    columns: dict[str, Floats]
-    box: dict[str, tuple[Fraction, Fraction]]
-
-    def ranges(self, nodes: Collection[Formula]) -> dict[int, Range]:
-        """The ranges of nodes: proven on the box, if there is one, else those over the rows."""
-        if self.box:
-            return box_ranges(nodes, {name: Range(float(a), float(b)) for name, (a, b) in self.box.items()})
-        return row_ranges(nodes, self.columns)
-
-    @property
-    def margin(self) -> float:
-        return BOX_MARGIN if self.box else ROW_MARGIN
-
-    def drawn(self) -> Calibration:
-        """The same with rows, drawn from the box if there are none."""
-        if self.columns or not self.box:
-            return self
-        chance = np.random.default_rng(SEED)
-        return self._replace(
-            columns={name: chance.uniform(float(a), float(b), DRAWN) for name, (a, b) in self.box.items()}
-        )
 
 
 @dataclass(frozen=True)
@@ -113,7 +89,7 @@ def choose_format(
     tell("finding the ranges of the layers")
     ranges = calibration.ranges(list(imported.outputs.values()))
     candidates = _candidates(imported, ranges, calibration.margin, width, keep, bits, frac)
-    judge = _Judge(imported, calibration, error)
+    judge = _Judge(imported, calibration, error, between=bits is None)
     tried: dict[str, float] = {}
     with watched("choosing the format"):
         for size in range(NARROWEST, WIDEST + 1) if bits is None else (bits,):
@@ -209,7 +185,7 @@ def _finished(candidate: _Candidate, bits: int, calibration: Calibration, tried:
 class _Judge:
     """What floats say of the rows, and whether a format says the same."""
 
-    def __init__(self, imported: Imported, calibration: Calibration, error: Fraction | None) -> None:
+    def __init__(self, imported: Imported, calibration: Calibration, error: Fraction | None, *, between: bool) -> None:
         self.imported = imported
         self.calibration = calibration
         outputs = list(imported.outputs.values())
@@ -222,28 +198,25 @@ class _Judge:
             np.where(spread > 0, ERROR * spread, ERROR) if given is None else np.full(len(spread), float(given))
         )
         self.unsafe: dict[int, str] = {}
-
-    def elements(self, program: Program, ring: FixedPoint) -> NDArray[np.int64]:
-        """The rows as elements; scales are powers of two, so that nothing is rounded but the word."""
-        columns = [
-            np.floor(np.ldexp(self.calibration.columns[name], ring.frac - exponent) + 0.5)
-            for name, exponent in zip(program.inputs, program.input_scales, strict=True)
-        ]
-        rows = len(self.wanted)
-        return np.stack(columns, axis=1).astype(np.int64) if columns else np.empty((rows, 0), dtype=np.int64)
+        self.between = calibration.between(decided(self.wanted)) if between and imported.argmax else None
 
     def misses(self, program: Program, ring: FixedPoint) -> float:
-        """Rows that are decided otherwise or wrap; for numbers the largest error over the allowed one, for
-        probabilities at least two where a row is decided otherwise. Infinite when a weight does not fit."""
-        elements = self.elements(program, ring)
+        """Rows that are decided otherwise or wrap, and those between them above :data:`LOOSE`; for numbers the largest
+        error over the allowed one, for probabilities at least two where a row is decided otherwise. Infinite when a
+        weight does not fit."""
+        elements = _elements(program, ring, self.calibration)
         first = slice(0, FIRST_ROWS)
         try:
             found = self._missed(program, ring, elements[first], self.wanted[first])
         except InputError:
             return float("inf")
-        if not self.granted(found) or len(elements) <= FIRST_ROWS:
-            return found
-        return self._missed(program, ring, elements, self.wanted)
+        if self.granted(found) and len(elements) > FIRST_ROWS:
+            found = self._missed(program, ring, elements, self.wanted)
+        if self.granted(found) and self.between is not None:
+            wanted = np.stack(row_values(self.between.columns, list(self.imported.outputs.values())), axis=1)
+            loose = self._missed(program, ring, _elements(program, ring, self.between), wanted)
+            found += max(0.0, loose - LOOSE * len(wanted))
+        return found
 
     def _missed(self, program: Program, ring: FixedPoint, elements: NDArray[np.int64], wanted: Floats) -> float:
         done = run(program, ring, elements, watched=True)
@@ -289,7 +262,7 @@ class _Judge:
         rows = len(self.wanted)
         candidate = next(found for found in candidates if name == f"fixed:{bits}.{bits - 1 - found.integer}")
         program, ring = candidate.compilation.program, FixedPoint(bits, bits - 1 - candidate.integer)
-        where = wrapping_layer(program, ring, candidate.scaled, self.elements(program, ring))
+        where = wrapping_layer(program, ring, candidate.scaled, _elements(program, ring, self.calibration))
         why = f"; {where} wraps" if where else ""
         if not self.imported.argmax:
             other = ", or decides a row otherwise than floats" if self.imported.classes else ""
@@ -297,7 +270,18 @@ class _Judge:
                 f"{self.imported.title}: {name} comes nearest and errs by {tried[name]:.3g} times what is allowed "
                 f"({float(self.allowed.max()):.3g}){other}{why}; allow a larger error or more bits"
             )
+        counted = f", or of those between them more than one in {1 / LOOSE:.0f}" if self.between else ""
         return CheckError(
             f"{self.imported.title}: {name} comes nearest and decides {tried[name]:,.0f} of {rows:,} rows otherwise "
-            f"than floats{why}; allow more bits, or leave out rows whose two best scores are nearly equal"
+            f"than floats{counted}{why}; allow more bits, or leave out rows whose two best scores are nearly equal"
         )
+
+
+def _elements(program: Program, ring: FixedPoint, rows: Calibration) -> NDArray[np.int64]:
+    """Rows as elements; scales are powers of two, so that nothing is rounded but the word."""
+    columns = [
+        np.floor(np.ldexp(rows.columns[name], ring.frac - exponent) + 0.5)
+        for name, exponent in zip(program.inputs, program.input_scales, strict=True)
+    ]
+    count = len(next(iter(rows.columns.values()), np.zeros(1)))
+    return np.stack(columns, axis=1).astype(np.int64) if columns else np.empty((count, 0), dtype=np.int64)

@@ -27,7 +27,6 @@ from . import cycles
 from .deep import assigned_registers, deep_code
 from .image import NO_WAITS, Waits, Write
 from .isa import (
-    APPLIES,
     ATTENDS,
     LEAST_REPEAT_THREADS,
     MOST_BATCHES,
@@ -40,9 +39,12 @@ from .isa import (
     Setting,
     Space,
     Words,
+    all_weights,
     fifo_size,
+    flat_words,
     lacks_zero,
     memory_size,
+    starts,
     zero_weight,
 )
 from .repeat import Trace, body_ends, loop_text, loop_words, unroll
@@ -158,11 +160,17 @@ class Image:
             Setting.LAST_INPUT: self.vector - 1,
             Setting.BATCHES: self.batches,
         }
-        if self.config.state:
+        if self.config.marks_state:
             found[Setting.STATE] = sum(1 << register for register in self.state)
         if self.config.window:
             found[Setting.WINDOW] = self.fill
         return found
+
+    @property
+    def state_start(self) -> Words:
+        """The words with which the states of a stream begin."""
+        elements = [_started(self.program, self.config, register) for register in self.state]
+        return self.config.to_words(np.array(elements, dtype=self.config.ring.element_dtype))
 
     @property
     def status(self) -> int:
@@ -336,6 +344,8 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
     writer = _Writer(program, config)
     columns = _code(program, config, self_check)
     code = list(zip(*(column.tolist() for column in columns.arrays()), strict=True))
+    if config.deep:
+        writer.begin_streams()
     begin = end = 0
     for which, output in enumerate(program.outputs):
         final = which == len(program.outputs) - 1
@@ -373,8 +383,8 @@ def assemble(program: Program, config: CoreConfig, self_check: bool = False, rol
 
 def _expect_room(program: Program, config: CoreConfig, self_check: bool, depth: int) -> None:
     # Before anything is built: a program of 10^7 instructions is refused at once.
-    words = program.words + program.emits
-    weights = len(program.weights) + (config.assign and lacks_zero(program))
+    words = flat_words(program, config.deep)
+    weights = all_weights(program, config.assign, config.deep)
     for count, room, what in (
         (program.width, config.width, "registers do not fit the width"),
         (max(len(program.inputs), program.window), config.inputs, "inputs do not fit a memory of"),
@@ -410,12 +420,17 @@ def _code(program: Program, config: CoreConfig, self_check: bool) -> Columns:
 def _start(program: Program, config: CoreConfig) -> Array:
     """The elements of the start vector; registers in memory have none."""
     start = np.zeros(config.starts, dtype=config.ring.element_dtype)
-    for register, value in enumerate(program.start if config.starts else ()):
-        try:
-            start[register] = config.ring.encode(value)
-        except InputError as error:
-            raise InputError(f"start of register {register}: {error}") from None
+    for register in range(len(program.start) if config.starts else 0):
+        start[register] = _started(program, config, register)
     return start
+
+
+def _started(program: Program, config: CoreConfig, register: int) -> Any:
+    """The element with which a register begins."""
+    try:
+        return config.ring.encode(program.start[register])
+    except InputError as error:
+        raise InputError(f"start of register {register}: {error}") from None
 
 
 class _Writer:
@@ -429,11 +444,22 @@ class _Writer:
         self.accumulator = Accumulator()
 
     def weights(self) -> Array:
-        """The elements of the weights, with a zero behind them where the program needs one."""
+        """The elements of the weights; behind them a zero where the program needs one, and with registers in memory
+        what states begin with."""
         elements = self.program.quantise(self.config.ring)
-        if self.config.assign and lacks_zero(self.program):
-            elements = np.append(elements, np.array([self.config.ring.embed(0)], dtype=elements.dtype))
-        return elements
+        more = [self.config.ring.embed(0)] if self.config.assign and lacks_zero(self.program) else []
+        if self.config.deep:
+            first = {self.program.start[register]: register for _, register in self.program.state}
+            more += [_started(self.program, self.config, first[value]) for value in starts(self.program)]
+        return np.append(elements, np.array(more, dtype=elements.dtype)) if more else elements
+
+    def begin_streams(self) -> None:
+        """The words with which the states of a stream take what they begin with."""
+        values = starts(self.program)
+        before = len(self.program.weights) + lacks_zero(self.program)
+        for _, register in self.program.state:
+            k = before + values.index(self.program.start[register])
+            self.add(-1, Op.BEGIN, dst=register, src=ONE, k=k, flag=True)
 
     def place(self, u: int) -> int:
         """The field of input ``u``. In a core with a window it is the newest word that has number zero, so the words of
@@ -549,14 +575,16 @@ def _text(f: dict[str, int], config: CoreConfig) -> str:
         return f"{verb} {what}{' restart' * f['flag']}{' last' * f['neg']}"
     if op == Op.CHECK:
         return f"check R{f['dst']} = {f['flag']}" if config.deep else "check"
-    target = "S" if op in ATTENDS or f["dst"] == config.accumulator else f"R{f['dst']}"
+    attends = op in ATTENDS and op not in config.begins
+    target = "S" if attends or f["dst"] == config.accumulator else f"R{f['dst']}"
     fresh = f["flag"] and (target == "S" or config.assign)
-    if op in APPLIES:
+    if not attends:
         held = "S" if config.assign or not f["flag"] else "0"
-        scalar = {Op.APPLY_X: f"x[{u}]", Op.APPLY_W: f"w[{f['k']}]", Op.APPLY_S: held}[Op(op)]
+        scalar = {Op.APPLY_X: f"x[{u}]", Op.APPLY_S: held}.get(Op(op), f"w[{f['k']}]")
         product = f"{scalar}*R{f['src']}"
     else:
         product = f"w[{f['k']}]" + (f"*x[{u}]" if op == Op.ATTEND else "")
+    product += " in the first run" * (op in config.begins)
     if not fresh:
         return f"{target} {'-' if f['neg'] else '+'}= {product}"
     product = f"{'-' * f['neg']}{product}"

@@ -17,7 +17,7 @@ from skinny.model.errors import InputError
 from skinny.model.rings import Array, Boolean, PrimeField
 
 from .image import NO_WAITS, MachineImage, Waits
-from .isa import APPLIES, ATTENDS, ONE, CoreConfig, Op, Sending, Words
+from .isa import ATTENDS, ONE, CoreConfig, Op, Sending, Words
 from .windows import Filling, window_rows
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ class Execution(NamedTuple):
     tainted: NDArray[np.bool_]
 
 
-def execute(image: Image, vectors: Words, begin: Words | None = None) -> Execution:
+def execute(image: Image, vectors: Words, begin: Words | None = None, *, goes_on: bool = False) -> Execution:
     """Run the program words of ``image`` on hardware words ``vectors`` of shape ``(vectors, image.reads)``. The
     registers begin with the start vector, or with ``begin`` of shape ``(width, vectors)``; registers in memory with
-    words that mean nothing."""
+    words that mean nothing. ``goes_on``: the runs are not the first ones of their streams."""
     config, ring = image.config, image.config.ring
     vectors = np.asarray(vectors, dtype=np.uint64)
     if vectors.ndim != 2 or vectors.shape[1] != image.reads:
@@ -159,17 +159,20 @@ def execute(image: Image, vectors: Words, begin: Words | None = None) -> Executi
         if malformed[p]:
             continue
         add = ring.sub if neg else ring.add
-        if op in APPLIES:
+        if op in config.applies:
             empty = flag and not config.assign
-            scalar = x[u] if op == Op.APPLY_X else w[k] if op == Op.APPLY_W else zero if empty else s
+            scalar = x[u] if op == Op.APPLY_X else w[k] if op in (Op.APPLY_W, Op.BEGIN) else zero if empty else s
             product = ring.mul(scalar, registers[src])
+            writes = op != Op.BEGIN or not goes_on
             if dst == config.accumulator:
-                s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
+                values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
+                s = values[p].copy() if writes else s
                 continue
             values[p] = add(zero if flag and config.assign else registers[dst], product)
             if flag and relu[p]:
                 ring.relu(values[p])
-            registers[dst] = values[p]
+            if writes:
+                registers[dst] = values[p]
         elif op in ATTENDS:
             product = ring.mul(w[k], x[u]) if op == Op.ATTEND else w[k]
             s = values[p] = np.broadcast_to(add(zero if flag else s, product), (count,))
@@ -195,14 +198,17 @@ def execute_streams(
     """The same for streams: batch after batch of ``sizes`` vectors, of which thread ``t`` runs the next sample of
     stream ``t`` on the state that its last one left. Where ``fresh`` is set all streams begin anew. ``tuned`` is the
     image of each batch, if weights are written in between."""
-    threads, kept = image.config.threads, list(image.state)
-    start = np.repeat(image.start[:, None], threads, axis=1)
+    config, threads, kept = image.config, image.config.threads, list(image.state)
+    start = _poisoned(config, threads) if config.deep else np.repeat(image.start[:, None], threads, axis=1)
     parts, first = [execute(image, vectors[:0], start[:, :0])], 0
     for number, (size, anew) in enumerate(zip(sizes, fresh, strict=True)):
         if anew:
             state, tainted = start.copy(), np.zeros(threads, dtype=np.bool_)
-        part = execute(tuned[number] if tuned else image, vectors[first : first + size], state[:, :size])
+        now = tuned[number] if tuned else image
+        part = execute(now, vectors[first : first + size], state[:, :size], goes_on=not anew)
         parts.append(part._replace(tainted=tainted[:size].copy()))
+        if anew and config.deep:  # threads without a vector begin their streams, too
+            state[kept] = image.state_start[:, None]
         state[kept, :size] = part.left[kept]
         tainted[:size] |= part.faults.any(axis=0)
         first += size

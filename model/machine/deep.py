@@ -15,13 +15,16 @@ __all__ = ["assigned_registers", "deep_code", "runs_in_memory"]
 
 def deep_code(program: Program, code: Columns) -> Columns:
     """The instructions ``code`` of ``program`` for registers in memory: the first add to a register, which is zero at
-    the start, is an assign. Raises :exc:`InputError` when a register is read before it is assigned, or when the program
-    needs what only registers in flip-flops have; the message names the first such thing."""
-    if program.start != tuple(int(register == ONE) for register in range(program.width)):
+    the start, is an assign, unless it is state. Raises :exc:`InputError` when a register is read before it is assigned,
+    or when the program needs what only registers in flip-flops have; the message names the first such thing."""
+    state = {register for _, register in program.state}
+    if any(value != (register == ONE) for register, value in enumerate(program.start) if register not in state):
         raise InputError(f"{_REASON} cannot hold the start vector {' '.join(map(str, program.start))}")
     if program.has_restart:
         raise InputError(f"{_REASON} cannot restart, but the program does so between outputs")
-    assigned = {ONE}
+    if ONE in state:
+        raise InputError(f"{_REASON} have a one in R{ONE}, but it is state")
+    assigned = {ONE, *state}
     outputs = list(program.outputs)
     mode = code.mode.copy()
     registers = [form.registers if isinstance(form, Linear) else () for form in program.forms]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,13 @@ __all__ = [
     "Setting",
     "Space",
     "Words",
+    "all_weights",
     "fifo_size",
+    "flat_words",
     "index_bits",
     "lacks_zero",
     "memory_size",
+    "starts",
     "zero_weight",
 ]
 
@@ -72,6 +76,9 @@ class Op(IntEnum):
     ATTEND = 4
     #: ``S <- S ± w[k]``; with ``flag`` ``S <- ± w[k]``
     BIAS = 5
+    #: the same number in a core with registers in memory: if it keeps state, what ``APPLY_W`` does, but only in the
+    #: first run of a stream
+    BEGIN = 5
     #: send ``R[dst]``; with ``flag`` the registers then take the start vector; ``neg`` marks the program's last output
     EMIT = 6
     #: fault unless every register equals the start vector; with registers in memory, unless ``R[dst]`` is zero, or one
@@ -120,6 +127,7 @@ class Setting(IntEnum):
     #: batches whose results fit the result FIFO
     BATCHES = 2
     #: a bit for each register that keeps its content from one run of a thread to the next; only in a core with state
+    #: and registers in flip-flops
     STATE = 3
     #: words that a thread must have got before its first run, a power of two; only in a core with a window
     WINDOW = 4
@@ -217,7 +225,6 @@ class CoreConfig:
             (self.argmax, self.threads < LEAST_ARGMAX_THREADS, f"argmax needs {LEAST_ARGMAX_THREADS} threads or more"),
             (self.repeat, self.threads < LEAST_REPEAT_THREADS, f"repeat needs {LEAST_REPEAT_THREADS} threads or more"),
             (self.pipeline != PIPELINE, not self.deep, f"a pipeline of {self.pipeline} needs registers in memory"),
-            (self.state, self.deep, "state needs registers in flip-flops"),
             (
                 self.window,
                 self.inputs != memory_size(self.inputs),
@@ -260,9 +267,14 @@ class CoreConfig:
         return index_bits(self.inputs) + 1
 
     @property
+    def marks_state(self) -> bool:
+        """Whether a setting says which registers are state; in memory all of them keep their contents."""
+        return self.state and not self.deep
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """The settings that the core has."""
-        absent = {Setting.STATE: not self.state, Setting.WINDOW: not self.window}
+        absent = {Setting.STATE: not self.marks_state, Setting.WINDOW: not self.window}
         return tuple(setting for setting in Setting if not absent.get(setting))
 
     @property
@@ -331,7 +343,7 @@ class CoreConfig:
     @property
     def load_bits(self) -> int:
         """Bits of a word at the load port: the widest thing it carries."""
-        kept = max(self.width if self.state else 0, self.window_bits if self.window else 0)
+        kept = max(self.width if self.marks_state else 0, self.window_bits if self.window else 0)
         return max(self.word_bits, self.bits, index_bits(self.depth), index_bits(self.inputs), 3, kept)
 
     @property
@@ -368,12 +380,12 @@ class CoreConfig:
         """Which program words mean nothing. The core raises ``fault`` for them and changes no register."""
         f = self.decode(words)
         op = f["op"]
-        apply, attend = np.isin(op, APPLIES), np.isin(op, ATTENDS)
+        apply, attend = np.isin(op, self.applies), np.isin(op, ATTENDS) & ~np.isin(op, self.applies)
         loop = (f["neg"] ^ f["flag"] if self.repeat == 1 else f["neg"] | f["flag"]) & bool(self.repeat)
         known = (op != Op.NONE) | (loop == 1)
         known &= (op != Op.CHECK) | self.check
         known &= (~attend & (op != Op.APPLY_S)) | self.attention
-        onto_sum = np.isin(op, SUMS) & (f["dst"] == self.accumulator) & self.sums
+        onto_sum = np.isin(op, (*SUMS, *self.begins)) & (f["dst"] == self.accumulator) & self.sums
         shown = (op == Op.EMIT) | ((op == Op.CHECK) & self.deep)
         bad = (apply | shown) & (f["dst"] >= self.width) & ~onto_sum
         bad |= apply & (f["src"] >= self.width)
@@ -382,10 +394,20 @@ class CoreConfig:
             # The accumulator is never shown, never its own scalar, and all that ATTEND writes; nothing restarts.
             bad |= (apply | shown) & (f["dst"] == ONE) & ~onto_sum
             bad |= (op == Op.ATTEND) & (f["dst"] != ONE)
-            bad |= (op == Op.BIAS) | ((op == Op.EMIT) & (f["flag"] == 1))
+            bad |= ((op == Op.BIAS) & ~apply) | ((op == Op.EMIT) & (f["flag"] == 1))
         bad |= np.isin(op, (Op.APPLY_X, Op.ATTEND)) & (f["u"] >= self.inputs)
         bad |= np.isin(op, (Op.APPLY_W, *ATTENDS)) & (f["k"] >= self.weights)
         return np.asarray(bad | ~known, dtype=np.bool_)
+
+    @property
+    def begins(self) -> tuple[Op, ...]:
+        """The operation that takes effect in the first run of a stream only, if the core has it."""
+        return (Op.BEGIN,) if self.deep and self.state else ()
+
+    @property
+    def applies(self) -> tuple[Op, ...]:
+        """The operations that multiply a register."""
+        return (*APPLIES, *self.begins)
 
     # Elements and hardware words
 
@@ -431,9 +453,9 @@ class CoreConfig:
         assign = deep or bool(program.code.mode.any())
         parameters: dict[str, Any] = {
             "width": max(3, program.width),
-            "depth": memory_size(program.words + program.emits),
+            "depth": memory_size(flat_words(program, deep)),
             "inputs": memory_size(max(len(program.inputs), program.window)),
-            "weights": memory_size(len(program.weights) + (assign and lacks_zero(program))),
+            "weights": memory_size(all_weights(program, assign, deep)),
             "fifo": fifo_size(threads * len(program.results)),
             "assign": assign,
             "sums": bool(used),
@@ -448,14 +470,31 @@ class CoreConfig:
 
 
 def _better_in_memory(program: Program, ring: Ring, given: dict[str, Any]) -> bool:
-    """Whether the registers of ``program`` go into memory if nobody says where; state is kept in flip-flops alone."""
-    if program.state:
-        return False
+    """Whether the registers of ``program`` go into memory if nobody says where. State goes there only if it must: it
+    takes a cycle for each state to begin there."""
     if program.width > MOST_FLIPFLOPS:
         return True
+    if program.state:
+        return False
     enough = given.get("threads", DEEP_THREADS) >= given.get("pipeline", PIPELINE) - 1
     has_one = not isinstance(ring, FixedPoint) or ring.frac < ring.bits - 1
     return enough and has_one and not program.pure and runs_in_memory(program)
+
+
+def flat_words(program: Program, deep: bool) -> int:
+    """The words of ``program`` without loops; registers in memory take one more for each state that begins."""
+    return program.words + program.emits + deep * len(program.state)
+
+
+def all_weights(program: Program, assign: bool, deep: bool) -> int:
+    """The weights of ``program`` in a core: with assigns perhaps a zero more, and with registers in memory what states
+    begin with."""
+    return len(program.weights) + (assign and lacks_zero(program)) + deep * len(starts(program))
+
+
+def starts(program: Program) -> list[int | Fraction]:
+    """The values with which the states of ``program`` begin, each once."""
+    return list(dict.fromkeys(program.start[register] for _, register in program.state))
 
 
 def lacks_zero(program: Program) -> bool:

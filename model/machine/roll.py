@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .isa import APPLIES, ATTENDS, ONE, CoreConfig, Op, Sending, Words
+from .isa import ATTENDS, ONE, CoreConfig, Op, Sending, Words
 from .periods import LOOP_WORDS, Row, Stretch, choose_stretches, find_stretches
 from .repeat import MOST_BODY, loop_words, repeat_word, step_word, unroll
 
@@ -202,7 +202,7 @@ def _row(fields: dict[str, NDArray[np.int64]], config: CoreConfig) -> Row:
 
 def _used(fields: dict[str, NDArray[np.int64]], config: CoreConfig) -> dict[str, NDArray[np.bool_]]:
     op = fields["op"]
-    apply, emit, attend = np.isin(op, APPLIES), op == Op.EMIT, np.isin(op, ATTENDS)
+    apply, emit, attend = np.isin(op, config.applies), op == Op.EMIT, np.isin(op, ATTENDS)
     return {
         "dst": apply | emit | (config.deep & (attend | (op == Op.CHECK))),
         "src": apply | (emit & bool(config.argmax)),

@@ -25,6 +25,9 @@ from .ring import Array, Number, Ring, exact_number
 
 __all__ = ["FixedPoint"]
 
+#: Numbers that are encoded at once.
+CHUNK = 1 << 13
+
 
 @dataclass(frozen=True, repr=False)
 class FixedPoint(Ring):
@@ -54,6 +57,30 @@ class FixedPoint(Ring):
                 f"{value} does not fit {self.name} ({-half / (1 << self.frac)} to {(half - 1) / (1 << self.frac)})"
             )
         return raw
+
+    def encode_plain(self, values: Array) -> Array | None:
+        flat = np.ascontiguousarray(values).reshape(-1)
+        out = np.empty(len(flat), dtype=np.int64)
+        half = 1 << (self.bits - 1)
+        largest = half >> self.frac
+        # In pieces that stay in the processor's cache.
+        for first in range(0, len(flat), CHUNK):
+            given, raw = flat[first : first + CHUNK], out[first : first + CHUNK]
+            # Comparisons with what is no number are false.
+            if not (given.min() >= -largest and given.max() <= largest):
+                return None
+            if given.dtype.kind == "i":
+                np.left_shift(given, self.frac, out=raw)
+            else:
+                # Powers of two change no digit, and neither does a difference of numbers that are so close.
+                parts = given * float(1 << self.frac)
+                whole = np.floor(parts)
+                parts -= whole
+                whole += parts >= 0.5
+                raw[:] = whole
+            if raw.max() >= half:
+                return None
+        return out.reshape(values.shape)
 
     def embed(self, value: Number) -> int:
         return self.encode(value)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from skinny.model.errors import InputError
 
-from .ring import Number, NumpyRing, exact_number
+from .ring import Array, Number, NumpyRing, exact_number
 
 __all__ = ["Exact", "Real"]
 
@@ -51,6 +51,9 @@ class Real(NumpyRing):
             raise InputError(f"{value} does not fit {self.name} (64-bit floats)") from None
 
     embed = encode
+
+    def encode_plain(self, values: Array) -> Array | None:
+        return values.astype(np.float64) if np.isfinite(values).all() else None
 
     def decode(self, element: Any) -> float:
         return float(element)

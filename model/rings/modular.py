@@ -38,6 +38,13 @@ class Modular(NumpyRing):
             raise InputError(f"{value} does not fit {self.name} ({-(1 << (self.bits - 1))} to {(1 << self.bits) - 1})")
         return self.embed(number)
 
+    def encode_plain(self, values: Array) -> Array | None:
+        half = 1 << (self.bits - 1)
+        if self.bits > 60 or not values.size or not (values.min() >= -half and values.max() < 2 * half):
+            return None
+        whole = values.astype(np.int64)
+        return None if (whole != values).any() else ((whole + half) & (2 * half - 1)) - half
+
     def embed(self, value: Number) -> int:
         half = 1 << (self.bits - 1)
         return (self._integer(value) + half) % (2 * half) - half

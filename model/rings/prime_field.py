@@ -43,6 +43,11 @@ class PrimeField(Ring):
             raise InputError(f"{value} does not fit {self.name} ({1 - self.p} to {self.p - 1})")
         return self.embed(value)
 
+    def encode_plain(self, values: Array) -> Array | None:
+        if values.dtype.kind != "i" or not values.size or not (values.min() > -self.p and values.max() < self.p):
+            return None
+        return values % self.p
+
     def embed(self, value: Number) -> int:
         exact = exact_number(value)
         if exact.denominator % self.p == 0:

@@ -34,6 +34,21 @@ def exact_number(value: Number) -> Fraction:
     return Fraction(value)
 
 
+def _plain(values: Any) -> Array | None:
+    """``values`` as an array of 64-bit floats or integers, if that changes none of them."""
+    try:
+        found = np.asarray(values)
+    except (ValueError, OverflowError):
+        return None
+    if found.dtype.kind == "f" and found.dtype.itemsize <= 8:
+        # A list may hold integers that are no floats.
+        whole = isinstance(values, np.ndarray) or not found.size or np.abs(found).max() < 1 << 53
+        return found.astype(np.float64, copy=False) if whole else None
+    if found.dtype.kind == "i" or (found.dtype.kind == "u" and found.dtype.itemsize < 8):
+        return found.astype(np.int64, copy=False)
+    return None
+
+
 class Ring(ABC):
     """Arithmetic on elements, one by one or packed into numpy words that hold a batch.
 
@@ -94,12 +109,21 @@ class Ring(ABC):
 
     def encode_all(self, values: Any) -> Array:
         """The elements for an array of Python numbers, in an array of that shape."""
+        plain = _plain(values)
+        found = None if plain is None else self.encode_plain(plain)
+        if found is not None:
+            return found
         # As objects: numpy would turn a list with integers beyond 63 bits into floats.
         given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
         flat = [self.encode(v) for v in given.ravel().tolist()]
         out = np.empty(len(flat), dtype=self.element_dtype)
         out[:] = flat
         return out.reshape(given.shape)
+
+    def encode_plain(self, values: Array) -> Array | None:
+        """The same for an array of 64-bit floats or integers, at once; None where the numbers must be looked at one by
+        one, because there is no faster way or because one of them does not fit."""
+        return None
 
     def decode_all(self, elements: Array) -> list[Any]:
         """The Python numbers of an array of elements, as nested lists."""

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from typing import Any
 
+from skinny.scripts.progress import counted
+
 __all__ = ["bench_compile"]
 
 SIZES = (100_000, 1_000_000)
@@ -50,7 +52,7 @@ def _measure(leaves: int) -> dict[str, Any]:
 def bench_compile() -> list[dict[str, Any]]:
     """Seconds, memory and lengths of each size of formula, a row a size, each in a process of its own."""
     out = []
-    for leaves in SIZES:
+    for leaves in counted("sizes", SIZES):
         command = [sys.executable, "-m", "skinny.scripts.bench.compile", str(leaves)]
         finished = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         out.append(json.loads(finished.stdout))

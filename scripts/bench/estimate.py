@@ -8,7 +8,8 @@ from typing import Any
 
 from skinny.model.errors import CheckError
 from skinny.model.files import write_file
-from skinny.scripts.common import add_command, note, print_json, print_table
+from skinny.scripts.common import add_command, print_json, print_table
+from skinny.scripts.progress import working
 
 __all__ = ["register"]
 
@@ -39,8 +40,9 @@ def execute(args: argparse.Namespace) -> None:
     from skinny.sim.fpga.estimate import TABLE, read_table
     from skinny.sim.fpga.fit import fit, held_out, summary
 
-    table = fit(note) if args.fit else read_table()
-    rows = held_out(table, note)
+    with working("synthesis, place and route of designs") as work:
+        table = fit(work.found) if args.fit else read_table()
+        rows = held_out(table, work.found)
     worst, median = summary(rows)
     if args.fit:
         text = json.dumps(table | {"worst": worst, "held_out": rows}, indent=1) + "\n"

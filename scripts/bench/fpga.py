@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from skinny.model.errors import CheckError, InputError
-from skinny.scripts.common import add_command, note, print_json, print_table
+from skinny.model.errors import CheckError
+from skinny.scripts.common import add_command, print_json, print_table
+from skinny.scripts.progress import working
 from skinny.sim.fpga.devices import DEVICES, find_device
+from skinny.trace import expect_png
 
 from .fpga_rivals import RIVALS
 
@@ -59,15 +60,17 @@ def execute(args: argparse.Namespace) -> None:
     devices = args.device or ([QUICK] if args.quick else USUAL)
     for name in devices:
         find_device(name)
-    if args.output is not None and Path(args.output).suffix != ".png":
-        raise InputError(f"{args.output}: the name of a picture must end in .png")
+    if args.output is not None:
+        expect_png(args.output)
 
     # Loaded here, because other benches do not need the tools.
     from .fpga_designs import bench_subjects, claims, subjects
 
     began = perf_counter()
     seeds = (1,) if args.quick else (1, 2, 3)
-    rows = bench_subjects(subjects(devices, (16,) if args.quick else (8, 16, 32)), seeds, note)
+    wanted = subjects(devices, (16,) if args.quick else (8, 16, 32))
+    with working("synthesis, place and route of designs", len(wanted)) as work:
+        rows = bench_subjects(wanted, seeds, work.found)
     held = claims(rows)
     rivals = [
         {"rival": rival.name, "device": device, "lut": rival.luts[device], "mhz": rival.mhz[device]}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 from skinny.model.compiler.pipeline import Precision, compile_formula
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.parse import parse_formula
@@ -21,6 +18,7 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint
 from skinny.scripts.common import add_command, print_json, print_table, rounded_outwards
+from skinny.scripts.progress import counted
 
 from .functions_usual import FUNCTIONS, Usual, least_degree
 
@@ -64,13 +62,8 @@ def register(benches: Any) -> None:
 def execute(args: argparse.Namespace) -> None:
     chosen = chosen_functions(args.only)
     rows: list[Row] = []
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=len(chosen) * len(ERRORS))
-        for usual in chosen:
-            for error in ERRORS:
-                progress.update(task, description=f"{usual.text} to {error}")
-                rows.append(bench_function(usual, error))
-                progress.advance(task)
+    for usual, error in counted("functions", [(usual, error) for usual in chosen for error in ERRORS]):
+        rows.append(bench_function(usual, error))
     words = sum(row["words"] for row in rows)
     if args.json:
         print_json({"rows": rows, "words": words})

@@ -11,6 +11,7 @@ from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Output, Program
 from skinny.model.rings import Array, Modular
 from skinny.model.run.golden import run
+from skinny.scripts.progress import counted
 
 __all__ = ["bench_golden"]
 
@@ -27,7 +28,7 @@ def bench_golden(
     program = _random_program(rng, instructions)
     inputs = rng.integers(-(1 << 31), 1 << 31, (batch, INPUTS))
     golden, bare = [], []
-    for _ in range(repeats):
+    for _ in counted("runs", range(repeats)):
         before = process_time()
         found = run(program, ring, inputs).registers
         golden.append(process_time() - before)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,10 +12,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from skinny.model.errors import InputError
+from skinny.model.files import expect_file
 from skinny.scripts.common import add_command, note, print_json, print_table
+from skinny.scripts.progress import counted
 
 from .learn_rivals import networks, rivals
 from .learn_sets import SETS, DataSet, Load, split_rows
@@ -61,21 +60,16 @@ def execute(args: argparse.Namespace) -> None:
     splits = splits if args.splits is None else args.splits
     if splits < 1:
         raise InputError(f"--splits must be 1 or more, not {splits}")
+    expect_file(args.output)
     chosen = _chosen(args.only)
     known = {} if args.output is None else _read(args.output)
     wanted = [(name, split) for split in range(splits) for name in chosen]
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=len(wanted))
-        for name, split in wanted:
-            progress.update(task, description=f"{name}, split {split + 1} of {splits}")
-            if (name, split, effort) not in known:
-                found = measure(name, SETS[name], split, effort)
-                known[name, split, effort] = found
-                if args.output is not None:
-                    with open(args.output, "a") as file:
-                        file.write(json.dumps(found) + "\n")
-            progress.advance(task)
+    for name, split in counted("sets and splits", [each for each in wanted if (*each, effort) not in known]):
+        found = measure(name, SETS[name], split, effort)
+        known[name, split, effort] = found
+        if args.output is not None:
+            with open(args.output, "a") as file:
+                file.write(json.dumps(found) + "\n")
     answer = summary([known[name, split, effort] for name, split in wanted])
     if args.json:
         print_json(answer)

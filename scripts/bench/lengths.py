@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.formula import Formula, variables
 from skinny.model.formula.parse import parse_formula
+from skinny.scripts.progress import counted
 
 __all__ = ["FLOOR", "NEARLY", "SHORTEST", "Row", "bench_lengths", "chain", "measure"]
 
@@ -162,7 +163,7 @@ def bench_lengths() -> list[dict[str, Any]]:
     out = []
     tables = (("shortest", SHORTEST), ("shortest, +1/4", NEARLY), ("prototype", FLOOR))
     for table, rows in tables:
-        for row in rows:
+        for row in counted(f"lengths, {table}", rows):
             reached = measure(row)
             out.append(
                 {

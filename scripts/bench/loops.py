@@ -22,6 +22,7 @@ from skinny.model.machine.assemble import Image, fit_image
 from skinny.model.program.program import Program
 from skinny.model.rings import parse_ring
 from skinny.scripts.common import add_command, print_json, print_table
+from skinny.scripts.progress import counted
 
 from .networks import layers, network
 
@@ -158,7 +159,7 @@ def rolled(row: Looping, program: Program) -> Image:
 def bench_loops() -> list[dict[str, Any]]:
     """A row for each program: its words flat and rolled, what they may be, the steps of a run, and its size."""
     out = []
-    for row in ROWS:
+    for row in counted("programs", ROWS):
         program = compiled(row)
         image = rolled(row, program)
         out.append(

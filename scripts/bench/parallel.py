@@ -15,6 +15,7 @@ from skinny.model.machine.isa import CoreConfig
 from skinny.model.parallel.image import ImageOptions, build_image
 from skinny.model.program.program import Output, Program
 from skinny.model.rings import FixedPoint
+from skinny.scripts.progress import counted
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
 from skinny.sim.check.record import expect
@@ -37,18 +38,18 @@ def bench_parallel() -> list[dict[str, Any]]:
     """A row a number of lanes: cycles of one inference, from its last input word to its result, and cells."""
     rows: list[dict[str, Any]] = []
     program = sized_program(WORDS)
-    for lanes in LANES:
+    for lanes in counted("engines, each built, simulated and synthesised", LANES):
         image = build_image(program, RING, ImageOptions(lanes=lanes))
         taken = measure(BulkCore(image.hardware), image)
-        counted = cells(image.hardware)
-        first = rows[0] if rows else {"cycles": taken, "luts": counted["luts"]}
+        found = cells(image.hardware)
+        first = rows[0] if rows else {"cycles": taken, "luts": found["luts"]}
         rows.append(
             {
                 "lanes": lanes,
                 "cycles": taken,
                 "speed_up": first["cycles"] / taken,
-                **counted,
-                "times_luts": counted["luts"] / first["luts"],
+                **found,
+                "times_luts": found["luts"] / first["luts"],
             }
         )
     return rows

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
 from skinny.model.errors import CheckError, InputError
 from skinny.model.rings import parse_ring
 from skinny.scripts.common import add_command, print_json, print_table
+from skinny.scripts.progress import working
 
 __all__ = ["register"]
 
@@ -40,16 +38,14 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"random power-up needs the compiled simulation: {missing}")
     rows: list[dict[str, Any]] = []
     wrong: list[str] = []
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=len(DESIGNS) * len(RINGS) * SEEDS)
+    with working("random power-up", len(DESIGNS) * len(RINGS) * SEEDS) as work:
         for design in DESIGNS:
             for ring in RINGS:
-                progress.update(task, description=f"{design}, {ring}")
                 right = 0
                 for seed, found in enumerate(power_up(design, parse_ring(ring), range(SEEDS))):
                     right += found is None
                     wrong += [] if found is None else [f"{design}, {ring}, seed {seed}: {found}"]
-                    progress.advance(task)
+                    work.step(f"random power-up, {design}, {ring}")
                 rows.append({"design": design, "ring": ring, "seeds": SEEDS, "right": right})
     if args.json:
         print_json({"runs": rows})

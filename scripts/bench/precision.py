@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from math import inf
-from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import Progress
 from skinny.model.bounds.analysis import Analysis
+from skinny.model.compiler.goal import parse_keep
 from skinny.model.compiler.pipeline import Compilation, Precision, compile_formula
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import Formula
@@ -26,6 +24,8 @@ from skinny.model.program.program import Program
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
 from skinny.scripts.common import add_command, print_json, print_table
+from skinny.scripts.progress import working
+from skinny.trace import expect_png
 
 from .precision_polynomials import POLYNOMIALS, Polynomial
 from .precision_text import Ranges, Text, worst_point
@@ -38,7 +38,8 @@ sampling and hill climbing find when a formula is computed as it is written, con
 in one format with the most fraction bits that fit. 'proven' is the bound of our program in its best proven format,
 'sampled' the worst error that the same search finds in the golden model. 'ratio' is sampled over text, 'of proven' is
 proven over text, 'tightness' is proven over sampled; 'shortest' are the cycles of the program without precision, and
-'its ratio' is its proven error over text. The exit code is 1 when a promise is missed:
+'its ratio' is its proven error over text. 'options' are those of skinny compile: some programs need more registers, or
+may multiply registers with registers, or are scaled; the text never is. The exit code is 1 when a promise is missed:
 
   - where the text fits, a format of our program is proven safe;
   - the ratio is at most 2, for one variable 1.3 (heart dipole on three registers: 7);
@@ -46,9 +47,9 @@ proven over text, 'tightness' is proven over sampled; 'shortest' are the cycles 
   - no bound is exceeded, the median tightness is at most 1.2, the worst at most 3;
   - compiling for a format takes at most 3 times as long, all together.
 
-JSON keys: rows (name, variables, bits, text_frac, text_error, frac, proven, sampled, ratio, proven_ratio, tightness,
-cycles, shortest, shortest_frac, shortest_proven, shortest_ratio, seconds, shortest_seconds, missed), promises (promise,
-asked, reached, met).
+JSON keys: rows (name, options, variables, bits, text_frac, text_error, frac, proven, sampled, ratio, proven_ratio,
+tightness, cycles, shortest, shortest_frac, shortest_proven, shortest_ratio, seconds, shortest_seconds, missed),
+promises (promise, asked, reached, met).
 
 example:
   $ skinny bench precision --only sine,sqroot --bits 16
@@ -70,16 +71,14 @@ def register(benches: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     chosen, bits = chosen_polynomials(args.only), chosen_bits(args.bits)
-    if args.output is not None and Path(args.output).suffix != ".png":
-        raise InputError(f"{args.output}: the name of a picture must end in .png")
+    if args.output is not None:
+        expect_png(args.output)
     rows: list[Row] = []
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=len(chosen) * len(bits))
+    with working("polynomials", len(chosen) * len(bits)) as work:
         for polynomial in chosen:
-            progress.update(task, description=polynomial.name)
             for row in bench_polynomial(polynomial, bits):
                 rows.append(row)
-                progress.advance(task)
+                work.step()
     held = promises(rows)
     if args.output is not None:
         from .precision_picture import draw_errors
@@ -115,12 +114,13 @@ def chosen_bits(text: str) -> tuple[int, ...]:
     return tuple(map(int, found))
 
 
-def compile_for(outputs: dict[str, Formula], polynomial: Polynomial, bits: int) -> Compilation:
-    """Our program for words of ``bits`` bits, or the shortest one where none is proven safe."""
-    try:
-        return compile_formula(outputs, width=polynomial.width, precision=Precision(bits, None, polynomial.ranges))
-    except CheckError:
-        return compile_formula(outputs, width=polynomial.width)
+def compile_for(outputs: dict[str, Formula], polynomial: Polynomial, bits: int | None = None) -> Compilation:
+    """Our program for words of ``bits`` bits; the shortest one without bits, or where none is proven safe."""
+    compile_it = partial(compile_formula, outputs, width=polynomial.width, keep=parse_keep(polynomial.keep))
+    if bits is not None:
+        with suppress(CheckError):
+            return compile_it(precision=Precision(bits, None, polynomial.ranges, scale=polynomial.scale))
+    return compile_it()
 
 
 class Formats:
@@ -128,7 +128,12 @@ class Formats:
 
     def __init__(self, program: Program, ranges: Ranges) -> None:
         self.program = program
-        self.box = [ranges[name] for name in program.inputs]
+        #: What an input of one is worth in the user's units, in the order of the program.
+        self.units = [Fraction(2) ** exponent for exponent in program.input_scales]
+        self.box = [
+            (ranges[name][0] / unit, ranges[name][1] / unit)
+            for name, unit in zip(program.inputs, self.units, strict=True)
+        ]
         self._known: dict[int, tuple[int, float]] = {}
 
     def proven(self, frac: int) -> tuple[int, float]:
@@ -136,7 +141,8 @@ class Formats:
         if frac not in self._known:
             try:
                 analysis = Analysis(self.program, FixedPoint(32, frac), self.box)
-                self._known[frac] = analysis.bits_needed(), max(analysis.errors.values())
+                errors = [analysis.errors[output.name] * 2.0**output.scale for output in self.program.outputs]
+                self._known[frac] = analysis.bits_needed(), max(errors)
             except InputError:
                 self._known[frac] = 33, inf
         return self._known[frac]
@@ -154,26 +160,29 @@ class Formats:
     def sampled(self, text: Text, ring: FixedPoint) -> float:
         """The worst error that was found in the golden model."""
         order = [text.inputs.index(name) for name in self.program.inputs]
+        units = np.array([float(unit) for unit in self.units]) / 2.0**ring.frac
+        sent = 2.0 ** np.array([output.scale - ring.frac for output in self.program.outputs])
 
         def errors(points: NDArray[np.int64]) -> NDArray[np.float64]:
             outputs = run(self.program, ring, points).outputs
-            given = np.empty_like(points)
-            given[:, order] = points
-            return np.asarray(np.abs(outputs / 2.0**ring.frac - text.reference(given, ring.frac)).max(axis=1))
+            given = np.empty(points.shape)
+            given[:, order] = points * units
+            return np.asarray(np.abs(outputs * sent - text.reference(given)).max(axis=1))
 
         point = worst_point(errors, [(ring.encode(low), ring.encode(high)) for low, high in self.box])
-        given = np.empty_like(point)
-        given[order] = point
+        step = Fraction(1, 1 << ring.frac)
+        values = {u: int(raw) * unit * step for u, raw, unit in zip(order, point, self.units, strict=True)}
+        exact = text.exact([values[u] for u in sorted(values)])
         found = run(self.program, ring, point[None]).outputs[0].tolist()
-        exact = text.exact(given.tolist(), ring.frac)
-        return max(float(abs(Fraction(raw, 1 << ring.frac) - value)) for raw, value in zip(found, exact, strict=True))
+        words = zip(found, self.program.outputs, exact, strict=True)
+        return max(float(abs(raw * Fraction(2) ** output.scale * step - value)) for raw, output, value in words)
 
 
 def bench_polynomial(polynomial: Polynomial, bits: Sequence[int]) -> Iterator[Row]:
     """A row a width of the word."""
     outputs, ranges = parse_formula(polynomial.text), polynomial.ranges
     text = Text(outputs, ranges)
-    shortest, shortest_seconds = _timed(partial(compile_formula, outputs, width=polynomial.width))
+    shortest, shortest_seconds = _timed(partial(compile_for, outputs, polynomial))
     plain = Formats(shortest.program, ranges)
     for wide in bits:
         compiled, seconds = _timed(partial(compile_for, outputs, polynomial, wide))
@@ -185,6 +194,7 @@ def bench_polynomial(polynomial: Polynomial, bits: Sequence[int]) -> Iterator[Ro
         best, best_plain = ours.best(wide, guess), plain.best(wide, guess)
         row: Row = {
             "name": polynomial.name,
+            "options": polynomial.options,
             "variables": len(ranges),
             "bits": wide,
             "text_frac": text_frac,
@@ -271,6 +281,7 @@ def _number(value: float | None, form: str = ".3g") -> str:
 #: Heads of columns, and what stands in them.
 COLUMNS: dict[str, Callable[[Row], object]] = {
     "polynomial": lambda row: row["name"],
+    "options": lambda row: row["options"],
     "bits": lambda row: row["bits"],
     "text F": lambda row: _number(row["text_frac"], "d"),
     "text": lambda row: _number(row["text_error"]),

@@ -17,7 +17,7 @@ __all__ = ["POLYNOMIALS", "Polynomial"]
 class Polynomial(NamedTuple):
     """A formula and the box of its inputs, ``name=low:high`` in the order of first use; several names may share a
     range, ``x y=-1:1``. ``cycles`` is the length before precision was part of compiling, where the issue gives it;
-    ``ratio`` replaces the general limit of the error over that of the text."""
+    ``ratio`` replaces the general limit of the error over that of the text. The rest are options of the compiler."""
 
     name: str
     source: str
@@ -26,6 +26,14 @@ class Polynomial(NamedTuple):
     cycles: int | None = None
     ratio: float | None = None
     width: int = 3
+    keep: str = "linear,reversible"
+    scale: bool = False
+
+    @property
+    def options(self) -> str:
+        """The options of ``skinny compile`` that are not the defaults."""
+        width = [f"--width {self.width}"] if self.width > 3 else []
+        return " ".join(width + ["--keep none"] * (self.keep == "none") + ["--scale auto"] * self.scale)
 
     @property
     def ranges(self) -> dict[str, tuple[Fraction, Fraction]]:
@@ -83,8 +91,8 @@ POLYNOMIALS = [
     Polynomial("bspline3", "Daisy", "-u*u*u/6", "u=0:1", 4),
     Polynomial("exp of degree 5", "textbook", "1 + x + x^2/2 + x^3/6 + x^4/24 + x^5/120", "x=-1:1"),
     Polynomial("cos by Horner", "textbook", "let s = x*x; y = 1 + s*(-1/2 + s*(1/24 - s/720))", "x=-1.5708:1.5708"),
-    Polynomial("sensor", "issue 13", "let n = v/4096; T = -38.1764 + 179.48*n - 20.19*n^2", "v=0:4095"),
-    Polynomial("rk4 of step 0.1", "textbook", runge_kutta("0.1"), "x=0:1"),
+    Polynomial("sensor", "issue 13", "let n = v/4096; T = -38.1764 + 179.48*n - 20.19*n^2", "v=0:4095", scale=True),
+    Polynomial("rk4 of step 0.1", "textbook", runge_kutta("0.1"), "x=0:1", width=4, keep="none"),
     # Several variables.
     Polynomial("rigidBody1", "FPBench", "-x1*x2 - 2*x2*x3 - x1 - x3", "x1 x2 x3=-15:15"),
     Polynomial("rigidBody2", "FPBench", "2*x1*x2*x3 + 3*x3*x3 - x2*x1*x2*x3 + 3*x3*x3 - x2", "x1 x2 x3=-15:15"),
@@ -144,13 +152,16 @@ POLYNOMIALS = [
         "Burkardt",
         "b^6*c + b*c^6 + a^2*b^4*e - 3*a*b^2*c^2*d*e + c^4*d^2*e - a^3*c*d*e^2 - a*b*d^3*e^2 + b*c*e^5",
         "a=0:1, b=2:3, c e=-2:-1, d=1:3",
+        width=8,
+        keep="none",
+        scale=True,
     ),
     Polynomial("Lotka-Volterra 3", "Burkardt", "a*b^2 + a*c^2 - 1.1*a + 1", "a b c=-1.5:2"),
     Polynomial("Lotka-Volterra 4", "Burkardt", "a*b^2 + a*c^2 + a*d^2 - 1.1*a + 1", "a b c d=-2:2"),
     Polynomial("reaction", "Burkardt", "-a + 2*b - c - 0.835634534*b - 0.835634534*b^2", "a b c=-5:5"),
     Polynomial("cyclic5", "Burkardt", "a*b*c*d + a*b*c*e + a*b*d*e + a*c*d*e + b*c*d*e", "a b c d e=-10:10"),
     Polynomial("six-hump camel", "Burkardt", "4*x^2 - 2.1*x^4 + 1/3*x^6 + x*y - 4*y^2 + 4*y^4", "x y=-3:3"),
-    Polynomial("three-hump camel", "optimisation", "2*x^2 - 1.05*x^4 + x^6/6 + x*y + y^2", "x y=-5:5"),
+    Polynomial("three-hump camel", "optimisation", "2*x^2 - 1.05*x^4 + x^6/6 + x*y + y^2", "x y=-5:5", scale=True),
     Polynomial("rosenbrock", "optimisation", "100*(y - x^2)^2 + (1 - x)^2", "x y=-2.048:2.048"),
     Polynomial("matyas", "optimisation", "0.26*(x^2 + y^2) - 0.48*x*y", "x y=-10:10"),
     Polynomial("booth", "optimisation", "(x + 2*y - 7)^2 + (2*x + y - 5)^2", "x y=-10:10"),
@@ -168,7 +179,7 @@ POLYNOMIALS = [
         "x^6 + y^6 - x^4*y^2 - x^2*y^4 - x^4 - y^4 - x^2 - y^2 + 3*x^2*y^2 + 1",
         "x y=-2:2",
     ),
-    Polynomial("rk4 of any step", "textbook", runge_kutta("h"), "x=0:1, h=0:0.25"),
+    Polynomial("rk4 of any step", "textbook", runge_kutta("h"), "x=0:1, h=0:0.25", width=4, keep="none"),
     Polynomial(
         "Lotka-Volterra step",
         "textbook",

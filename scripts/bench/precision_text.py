@@ -120,9 +120,9 @@ class Text:
         """All steps in floats, for ``inputs`` of shape ``(inputs, points)``."""
         return self._follow(inputs, float, mul, truediv)
 
-    def exact(self, point: Sequence[int], frac: int) -> list[Fraction]:
-        """The outputs at a point of the grid."""
-        values = self._follow([Fraction(int(raw), 1 << frac) for raw in point], Fraction, mul, truediv)
+    def exact(self, point: Sequence[Fraction]) -> list[Fraction]:
+        """The outputs at a point."""
+        values = self._follow(point, Fraction, mul, truediv)
         return [values[number] for number in self.results]
 
     def fixed(self, inputs: Any, frac: int) -> list[Any]:
@@ -135,10 +135,10 @@ class Text:
             lambda a, n: (2 * a + n) // (2 * n),
         )
 
-    def reference(self, points: Points, frac: int) -> NDArray[np.float64]:
-        """The outputs, in floats, at ``points`` of the grid, of shape ``(points, outputs)``. They are within 2^-18
-        steps of the exact ones in any format of at most 32 bits that holds all values."""
-        values = self.real(points.T / 2.0**frac)
+    def reference(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The outputs, in floats, at ``points`` of a grid, of shape ``(points, outputs)``. They are within 2^-18 steps
+        of the exact ones in any format of at most 32 bits that holds all values."""
+        values = self.real(points.T)
         return np.stack([np.broadcast_to(values[number], len(points)) for number in self.results], axis=1)
 
     def _extremes(self) -> NDArray[np.float64]:
@@ -183,11 +183,11 @@ class Text:
         def errors(points: Points) -> NDArray[np.float64]:
             values = self.fixed(points.T, frac)
             raw = np.stack([np.broadcast_to(values[number], len(points)) for number in self.results], axis=1)
-            return np.asarray(np.abs(raw / 2.0**frac - self.reference(points, frac)).max(axis=1))
+            return np.asarray(np.abs(raw / 2.0**frac - self.reference(points / 2.0**frac)).max(axis=1))
 
         point = worst_point(errors, box)
         values = self.fixed([int(raw) for raw in point], frac)
-        exact = self.exact(point.tolist(), frac)
+        exact = self.exact([Fraction(int(raw), 1 << frac) for raw in point])
         pairs = zip(self.results, exact, strict=True)
         return max(float(abs(Fraction(int(values[number]), 1 << frac) - value)) for number, value in pairs)
 

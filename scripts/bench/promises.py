@@ -17,6 +17,8 @@ from skinny.model.formula.parse import parse_formula
 from skinny.model.limits import current
 from skinny.model.program.program import Program
 from skinny.scripts.common import add_command, note, print_json, print_table
+from skinny.scripts.progress import counted
+from skinny.trace import expect_png
 
 from .lengths import product
 from .networks import (
@@ -89,7 +91,7 @@ def cycles(program: Program) -> int:
 def bench_promises() -> list[dict[str, Any]]:
     """A row for each target: what is asked, what is reached on how many registers, and the margin."""
     out = []
-    for row in ROWS:
+    for row in counted("lengths with and without promises", ROWS):
         program = compile_formula(parse_formula(row.formula), width=row.width, keep=parse_keep(row.keep)).program
         reached = cycles(program)
         out.append(
@@ -110,7 +112,7 @@ def bench_registers() -> list[dict[str, Any]]:
     """For each function and each choice of promises the cycles on at most so many registers: the fewest of blocks and
     of graphs of values on that many registers or fewer."""
     out = []
-    for name, (text, widest) in CURVES.items():
+    for name, (text, widest) in counted("functions", list(CURVES.items())):
         outputs = parse_formula(text)
         written = operations(*outputs.values())
         pure = {w: cycles(compile_formula(outputs, width=w).program) for w in WIDTHS if w <= widest}
@@ -129,6 +131,8 @@ def register(benches: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    if args.output is not None:
+        expect_png(args.output)
     rows = bench_registers()
     if args.output is not None:
         draw_registers(rows, args.output)

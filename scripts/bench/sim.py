@@ -15,6 +15,7 @@ from skinny.model.errors import CheckError
 from skinny.model.machine.assemble import assemble
 from skinny.model.machine.isa import CoreConfig
 from skinny.model.rings import FixedPoint
+from skinny.scripts.progress import counted
 from skinny.sim.build import build_program
 from skinny.sim.check.divergence import first_divergence
 from skinny.sim.check.generate import random_program
@@ -98,7 +99,7 @@ def bench_sim(instructions: int = 200, vectors: int = 8000, repeats: int = 3) ->
     bulk.load(image)
     main = build_program({f"{TOP}.v": to_verilog(Core(config))}, TOP, main=MAIN)
     rates: dict[str, list[float]] = {name: [] for name in ("cpp_main", "bulk", "bulk_traced", "cocotb")}
-    for _ in range(repeats):
+    for _ in counted("runs of each simulator", range(repeats)):
         rates["cpp_main"].append(_run_main(main, stimulus, int(expected.results["data"].sum())))
         for name, trace in (("bulk", False), ("bulk_traced", True)):
             record = bulk.run(stimulus, trace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
 from skinny.model.machine.assemble import fit_image
+from skinny.model.machine.isa import MOST_FLIPFLOPS, flat_words
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Program
 from skinny.model.program.promises import Break
@@ -53,6 +55,8 @@ SEEDS = 3
 MOST_ROLLED = 1 << 17
 #: Numbers of lanes that the limit by segments is stated for.
 LANES = (2, 4, 8)
+#: Rows of random inputs that are drawn at once.
+DRAWN = 1024
 #: Instructions simulated between two steps of the progress bar, by simulator.
 CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
 
@@ -94,7 +98,10 @@ def describe(program: Program, ring: Ring) -> dict[str, Any]:
         "length": length,
         "words": words,
         "attends": words - length,
-        "memory_words": {"flat": words + program.emits, "rolled": rolled_words(program, ring)},
+        "memory_words": {
+            "flat": flat_words(program, program.width > MOST_FLIPFLOPS),
+            "rolled": rolled_words(program, ring),
+        },
         "width": program.width,
         "contract": program.contract,
         "linear": program.linear,
@@ -237,7 +244,7 @@ def bounds(program: Program, ring: Ring, box: Box, error: Fraction | None = None
     if not (found.safe and within):
         try:
             allowed = _in_ring(error, program)
-            answer["suggestion"] = suggest(program, inside, allowed, ring.bits, seconds=found.seconds).name
+            answer |= _suggestions(suggest(program, inside, allowed, ring.bits, seconds=found.seconds))
         except InputError as problem:
             answer["suggestion"] = None
             answer["suggestion_failed"] = str(problem)
@@ -248,7 +255,7 @@ def _unfit(program: Program, ring: FixedPoint, box: Box, error: Fraction | None,
     """The answer when ``ring`` does not hold what is given, which is the ``problem``; it is raised when no format does,
     because then it is not the format that is wrong."""
     try:
-        suggestion = suggest(program, box, _in_ring(error, program), ring.bits).name
+        formats = suggest(program, box, _in_ring(error, program), ring.bits)
     except InputError:
         raise problem from None
     return {
@@ -259,8 +266,13 @@ def _unfit(program: Program, ring: FixedPoint, box: Box, error: Fraction | None,
         "ranges": [[None, None]] * program.width,
         "overflow": None,
         "unfit": str(problem),
-        "suggestion": suggestion,
+        **_suggestions(formats),
     } | ({} if error is None else {"reached": False})
+
+
+def _suggestions(formats: list[FixedPoint]) -> dict[str, str]:
+    """The format to take, and the smallest."""
+    return {"suggestion": formats[0].name, "smallest": formats[-1].name}
 
 
 def _in_ring(error: Fraction | None, program: Program) -> Fraction | None:
@@ -358,20 +370,34 @@ def losses(program: Program, ring: Ring, inputs: Encoded, *, drawn: bool) -> Pre
 def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
     """``count`` inferences or samples, the same every time: from the box of the program, one number in eight at its
     edge, or, if it has none, from all words."""
+    if not count >= 1:
+        raise InputError(f"the number of random inferences must be at least 1, not {count}")
+    draw: Callable[[np.random.Generator, tuple[int, ...]], Array]
+    if program.box is None or not isinstance(ring, FixedPoint):
+        draw = partial(_drawn_from_all, ring)
+    else:
+        units = Units(program, ring)
+        sides = [program.box[u] for u in program.sample_inputs]
+        edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(sides)], dtype=np.int64)
+        draw = partial(_drawn_from_box, edges)
+    # Whole blocks are drawn, each from a beginning of its own, so that a row does not depend on how many there are.
+    blocks = [
+        draw(np.random.default_rng([1, number]), (DRAWN, len(program.samples))) for number in range(-(-count // DRAWN))
+    ]
+    return Encoded.exactly(np.concatenate(blocks)[:count])
+
+
+def _drawn_from_all(ring: Ring, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     # Loaded here, because only simulations and test benches need Amaranth.
     from skinny.sim.check.stimulus import random_elements
 
-    if not count >= 1:
-        raise InputError(f"the number of random inferences must be at least 1, not {count}")
-    rng = np.random.default_rng(1)
-    if program.box is None or not isinstance(ring, FixedPoint):
-        return Encoded.exactly(random_elements(rng, ring, (count, len(program.samples))))
-    units = Units(program, ring)
-    sides = [program.box[u] for u in program.sample_inputs]
-    edges = np.array([[units.encode(u, value) for value in side] for u, side in enumerate(sides)], dtype=np.int64)
-    inside = rng.integers(edges[:, 0], edges[:, 1], (count, len(edges)), endpoint=True)
-    edge = np.where(rng.random(inside.shape) < 1 / 2, edges[:, 0], edges[:, 1])
-    return Encoded.exactly(np.where(rng.random(inside.shape) < 1 / 8, edge, inside))
+    return random_elements(rng, ring, shape)
+
+
+def _drawn_from_box(edges: Array, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    inside = rng.integers(edges[:, 0], edges[:, 1], shape, endpoint=True)
+    edge = np.where(rng.random(shape) < 1 / 2, edges[:, 0], edges[:, 1])
+    return np.where(rng.random(shape) < 1 / 8, edge, inside)
 
 
 def simulation(

@@ -193,6 +193,22 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         self._factor, self.columns_, self._exact = self._points[place]
         self.program_: Program = self.curve_[place]["program"]
 
+    @property
+    def learned_(self) -> Learned:
+        """What the program was before it was put into words: affine forms of all columns."""
+        if isinstance(self._exact, Searched):
+            model = self._exact.model
+            return self._exact._replace(model=replace(model, forms=self._of_all(model.forms)))
+        return self._exact._replace(
+            factors=self._of_all(self._exact.factors), outputs=self._of_all(self._exact.outputs)
+        )
+
+    def _of_all(self, forms: Array) -> Array:
+        """Forms of the columns that vary, with the constant last, as forms of all columns."""
+        out = np.zeros((*forms.shape[:-1], self.n_features_in_ + 1), forms.dtype)
+        out[..., [*self._inside, -1]] = forms
+        return out
+
     def with_point(self, place: int) -> Self:
         """An estimator that predicts with the program of entry ``place`` of ``curve_``."""
         check_is_fitted(self, "program_")

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from skinny.model.compiler.goal import parse_keep
 from skinny.model.errors import InputError, PrecisionWarning
-from skinny.model.frontends.choose import Calibration, choose_format
+from skinny.model.frontends.calibration import Calibration
+from skinny.model.frontends.choose import choose_format
 from skinny.model.frontends.find import import_model
 from skinny.model.frontends.imported import Imported
 from skinny.model.frontends.measure import decided, measure_layers, scores
@@ -20,6 +21,7 @@ from skinny.model.frontends.retrain import retrained, with_values
 from skinny.model.frontends.scale import Scaled
 from skinny.model.frontends.settable import Slots, compile_settable, refilled
 from skinny.model.frontends.smooth import Activations, find_activations, has_functions, smoothed
+from skinny.model.frontends.windowed import windowed
 from skinny.model.program.probabilities import probabilities as made_probabilities
 from skinny.model.program.program import MOST_WIDTH
 from skinny.model.program.program import Program as ModelProgram
@@ -30,7 +32,7 @@ from skinny.model.run.precision import Precision
 from .answers import watched_run
 from .program import Program
 from .report import Report, stage
-from .values import as_box, as_elements, as_number, shown
+from .values import as_box, as_elements, as_number, as_whole, shown
 
 __all__ = ["ImportedProgram", "compile_model"]
 
@@ -317,6 +319,11 @@ class ImportedProgram(Program):
         return ImportedProgram(
             replace(program, title=again.title), named, Origin(source, slots, scaled, activations, keep, {})
         )
+
+    def windowed(self, hop: int = 1) -> Program:
+        """The same program on streams (docs/streams.md): the inputs of the model, in the order of time with the oldest
+        first, are the newest words of a stream, of which ``hop`` arrive each sample."""
+        return Program(windowed(self.model, self.imported.inputs, as_whole(hop, "hop")))
 
     def _ring(self, given: str | Ring | None, default: str | None = None) -> Ring:
         return super()._ring(given, "real" if default == "exact" else default)

@@ -81,6 +81,7 @@ from .values import (
     as_whole,
     expect_choice,
     listed,
+    several,
     shown,
 )
 
@@ -293,8 +294,8 @@ class Program:
 
     def __repr__(self) -> str:
         return (
-            f"<Program {listed(self.outputs)} from {listed(self.inputs) or 'no inputs'}: {len(self):,} instructions "
-            f"on {self.width} registers, {self.contract}>"
+            f"<Program {listed(self.outputs)} from {listed(self.inputs) or 'no inputs'}: "
+            f"{several(len(self), 'instruction')} on {self.width} registers, {self.contract}>"
         )
 
     def __str__(self) -> str:
@@ -310,7 +311,7 @@ class Program:
                 for part in ((0, min(SHOWN, end)), (max(SHOWN, end - SHOWN), end))
             )
             hidden = end - len(first) - len(last)
-            lines = [*first, *([f"… {hidden:,} more instructions …"] if hidden else []), *last]
+            lines = [*first, *([f"… {several(hidden, 'more instruction')} …"] if hidden else []), *last]
         return f"<p>{html.escape(repr(self)[1:-1])}</p><pre>{html.escape(chr(10).join(lines))}</pre>"
 
     def run(

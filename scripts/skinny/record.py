@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from pathlib import Path
 from typing import Any, Self
 
 from skinny.model.errors import InputError
@@ -27,6 +28,7 @@ class Record:
         if path is None:
             return
         try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None

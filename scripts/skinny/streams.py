@@ -108,7 +108,7 @@ def random_samples(count: int, image: MachineImage) -> Encoded:
     config = image.config
     streams = config.threads * config.inferences
     drawn = random_inputs(count * streams, image.program, config.ring)
-    return Encoded(*(part.reshape(streams, count, -1) for part in drawn))
+    return Encoded(*(part.reshape(count, streams, -1).swapaxes(0, 1) for part in drawn))
 
 
 def samples_for(runs: int, image: MachineImage) -> int:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 from skinny.model.errors import InputError
-from skinny.model.files import write_file
+from skinny.model.files import expect_file, write_file
 from skinny.model.program.program import Program
 from skinny.model.program.text import instruction_texts, scalar_texts
 from skinny.model.program.units import Units
@@ -20,7 +20,7 @@ from skinny.model.run.golden import trace, trace_chunks
 from skinny.model.run.vcd import write_vcd
 
 from .extras import needs_extra
-from .values import as_path, readable
+from .values import as_path, readable, several
 
 __all__ = ["COLOURS", "Trace", "draw_registers", "expect_png", "save_picture", "trace_lines"]
 
@@ -55,7 +55,7 @@ class Trace:
         return len(self.instructions)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self):,} instructions in {self.ring}>"
+        return f"<Trace of {several(len(self), 'instruction')} in {self.ring}>"
 
     def __str__(self) -> str:
         with np.errstate(all="ignore"):
@@ -192,6 +192,7 @@ def save_picture(figure: Any, file: IO[bytes]) -> None:
 
 
 def expect_png(path: str) -> None:
-    """Refuse a name that is not that of a picture."""
+    """Refuse a name that is not that of a picture, or cannot be written."""
     if Path(path).suffix != ".png":
         raise InputError(f"{path}: the name of a picture must end in .png")
+    expect_file(path)

@@ -31,8 +31,14 @@ __all__ = [
     "listed",
     "printable",
     "readable",
+    "several",
     "shown",
 ]
+
+
+def several(count: int, noun: str) -> str:
+    """``count`` things, for a message: ``1 word``, ``2,000 words``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def as_ring(given: Any) -> Ring:

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from skinny.model.machine.image import MachineImage
 from skinny.model.machine.isa import ONE, CoreConfig, Words
 from skinny.model.program.forms import Form, Input, Linear, Weight
 from skinny.model.program.program import Columns, Mode, Output, Program
+from skinny.model.program.streams import State
 from skinny.model.rings import FixedPoint
 
 from .stimulus import random_elements
@@ -31,11 +33,13 @@ def random_program(
     """A program of ``length`` instructions for a core of ``config``; its weights are spread over the whole ring.
     Linear forms are used where the core has an attention unit, and likewise assigns, sums of registers, relu and
     argmax. A ``reversible`` program assigns nothing. Of registers in memory it uses a few, none before it is
-    assigned."""
+    assigned, but for some that are state where the core keeps any."""
     ring, width = config.ring, min(config.width, 8) if config.deep else config.width
     length = max(length, int(config.deep))  # something has to be assigned before it can be sent
     # With assigns the empty form is one weight more, which is zero.
-    inputs, count = min(inputs, config.inputs), min(8, config.weights - config.assign)
+    # States in memory take their start from weights, too.
+    inputs, states = min(inputs, config.inputs), int(rng.integers(1, 4)) if config.deep and config.state else 0
+    count = min(8, config.weights - config.assign - states)
     scale = 1 << ring.frac if isinstance(ring, FixedPoint) else 1
     weights = tuple(Fraction(int(element), scale) for element in random_elements(rng, ring, (count,)))
     forms: list[Form] = [*map(Input, range(inputs)), *map(Weight, range(count))]
@@ -70,14 +74,19 @@ def random_program(
         ),
         argmax="number" if config.argmax else "",
     )
-    return _assigned_first(rng, program, config.width) if config.deep else program
+    if not config.deep:
+        return program
+    begun = random_elements(rng, ring, (states,)).tolist()
+    return _assigned_first(rng, program, config.width, [Fraction(int(element), scale) for element in begun])
 
 
-def _assigned_first(rng: np.random.Generator, program: Program, width: int) -> Program:
+def _assigned_first(rng: np.random.Generator, program: Program, width: int, begun: Sequence[Fraction] = ()) -> Program:
     """The program with other operands where a register is read that was not assigned, or register 1 is written, and
-    without restarts; then with its registers spread over ``width``."""
+    without restarts; then with its registers spread over ``width``. With ``begun`` a register for each of these is
+    state and begins with it."""
     dst, src, sign, form, mode = (column.copy() for column in program.code.arrays())
-    assigned = [ONE]
+    states = sorted(rng.permutation([0, *range(2, program.width)])[: len(begun)].tolist())
+    assigned = [ONE, *states]
     known = [len(assigned)]
     for at in range(len(dst)):
         dst[at] = 0 if dst[at] == ONE else dst[at]
@@ -101,7 +110,16 @@ def _assigned_first(rng: np.random.Generator, program: Program, width: int) -> P
         for form in program.forms
     )
     code = Columns.of(spread[dst], spread[src], sign, form, mode)
-    return replace(program, width=width, start=(), forms=forms, code=code, outputs=tuple(outputs))
+    start = dict(zip(sorted(spread[states].tolist()), begun, strict=True))
+    return replace(
+        program,
+        width=width,
+        start=tuple(start.get(register, int(register == ONE)) for register in range(width)),
+        state=tuple(State(f"s{register}", register) for register in start),
+        forms=forms,
+        code=code,
+        outputs=tuple(outputs),
+    )
 
 
 def _with_registers(rng: np.random.Generator, form: Form, width: int, inputs: int, weights: int) -> Linear:

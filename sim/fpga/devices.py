@@ -20,7 +20,8 @@ class Family:
     ``operand`` and ``product``: bits of a multiplier block's operands, and of the narrowest product for which yosys
     takes one. ``shapes``: width and depth of a block RAM. ``placed`` is the option of place and route and the file that
     it writes, of which ``pack`` makes a bitstream; its name on a board ends in ``ending``. ``luts``, ``multipliers``
-    and ``block_rams`` are nextpnr's names of these cells. ``cells`` is what the family calls the places that LUTs and
+    and ``block_rams`` are nextpnr's names of these cells; ``logic`` is what it counts as LUTs.
+    ``cells`` is what the family calls the places that LUTs and
     registers share, and ``site`` is how nextpnr's names of those places begin, after the position. ``target`` names the
     parts that the core has for the family, ``ripup`` are options to route late nets once more, and ``pipeline`` is that
     of registers in memory: the shortest that is fast there.
@@ -35,6 +36,7 @@ class Family:
     shapes: tuple[tuple[int, int], ...]
     ending: str
     luts: str
+    logic: str
     multipliers: str
     block_rams: str
     cells: str
@@ -68,6 +70,7 @@ ICE40 = Family(
     shapes=((16, 256), (8, 512), (4, 1024), (2, 2048)),
     ending="bin",
     luts="ICESTORM_LC",
+    logic="logic cells",
     multipliers="ICESTORM_DSP",
     block_rams="ICESTORM_RAM",
     cells="logic cells",
@@ -83,6 +86,7 @@ ECP5 = Family(
     shapes=((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)),
     ending="bit",
     luts="TRELLIS_COMB",
+    logic="LUTs",
     multipliers="MULT18X18D",
     block_rams="DP16KD",
     cells="slices",

@@ -13,12 +13,12 @@ from typing import Any
 from skinny.model.errors import InputError
 from skinny.sim.cache import cached
 
-from .devices import ICE40, Device
+from .devices import ICE40, Device, Family
 from .path import CriticalPath, critical_path
 from .synth import Netlist
-from .tools import run_tool, side_by_side, tool_version
+from .tools import Done, run_tool, side_by_side, tool_version
 
-__all__ = ["Placement", "Routed", "is_full", "pack", "packed_cells", "place", "place_seed"]
+__all__ = ["Placement", "Routed", "is_full", "pack", "packed_cells", "place", "place_seed", "shortage"]
 
 
 #: The share of the frequency aimed at from which on a design counts as near it.
@@ -114,8 +114,8 @@ def _route(netlist: Netlist, device: Device, seed: int, aim: float, more: Sequen
         (folder / "netlist.json").write_bytes(content)
         done = run_tool(device.family.place, options, folder)
         if done.code:
-            fits = "does not fit: " if is_full(done.log) else ""
-            raise InputError(f"{device.name}, seed {seed}: {fits}{done.complaint}")
+            why = f"does not fit: {shortage(done, device.family)}" if is_full(done.log) else done.complaint
+            raise InputError(f"{device.name}, seed {seed}: {why}")
         (folder / "nextpnr.log").write_text(done.log)
         (folder / "types.json").write_text(json.dumps(netlist.types))
         sites = occupied_sites(json.loads((folder / "placed.json").read_text()), device.family.site)
@@ -161,6 +161,13 @@ def is_full(log: str) -> bool:
         re.search("[Uu]nable to (find a placement|place)|no BELs remaining|[Ff]ailed to (place|expand)|not enough", log)
         is not None
     )
+
+
+def shortage(done: Done, family: Family) -> str:
+    """What the device has too few of, in our words, else in those of the tool."""
+    names = {family.luts: family.logic, family.multipliers: "multiplier blocks", family.block_rams: "block RAMs"}
+    found = (f"there are too few {ours}" for theirs, ours in names.items() if theirs in done.complaint)
+    return next(found, done.complaint)
 
 
 def pack(routed: Routed, device: Device) -> bytes:

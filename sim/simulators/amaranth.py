@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from amaranth import ResetInserter, Signal
@@ -10,6 +12,7 @@ from amaranth.sim import Simulator
 from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import Pins
 from skinny.hdl.parallel.engine import ParallelEngine
+from skinny.model.files import copy_file
 from skinny.sim.check.record import Record
 from skinny.sim.check.session import StepRunner
 from skinny.sim.check.steps import CoreStep
@@ -50,6 +53,11 @@ def run_steps(
     if vcd is None:
         simulator.run()
     else:
-        with simulator.write_vcd(vcd):
-            simulator.run()
+        with tempfile.TemporaryDirectory(prefix="skinny-") as folder:
+            wave = Path(folder, "wave.vcd")
+            try:
+                with simulator.write_vcd(str(wave)):
+                    simulator.run()
+            finally:  # a waveform is wanted most when the core differs from the model
+                copy_file(wave, vcd)
     return records

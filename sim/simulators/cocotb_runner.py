@@ -19,6 +19,7 @@ from skinny.hdl.core.core import Core
 from skinny.hdl.export.export import TOP, to_verilog
 from skinny.hdl.parallel.engine import ParallelEngine
 from skinny.model.errors import CheckError
+from skinny.model.files import copy_file
 from skinny.sim.build import build_testbench
 from skinny.sim.check.record import Record
 from skinny.sim.check.steps import CoreStep
@@ -55,7 +56,7 @@ def run_testbench(
     with tempfile.TemporaryDirectory(prefix="skinny-") as name:
         folder = Path(name)
         (folder / "job").write_bytes(pickle.dumps(job))
-        log = folder / "log"
+        log, wave = folder / "log", folder / "wave.vcd"
         # Under pytest the runner ends the process when a test failed, elsewhere it says nothing: the results count.
         with suppress(SystemExit, RuntimeError):
             get_runner("verilator").test(
@@ -68,9 +69,12 @@ def run_testbench(
                 test_dir=folder,
                 results_xml=str(folder / "results.xml"),
                 extra_env={JOB: name, "COCOTB_LOG_LEVEL": "WARNING", "COCOTB_ANSI_OUTPUT": "0"},
-                test_args=[] if vcd is None else ["--trace", "--trace-file", str(Path(vcd).absolute())],
+                test_args=[] if vcd is None else ["--trace", "--trace-file", str(wave)],
                 log_file=log,
             )
+        # A waveform is wanted most when the test failed.
+        if vcd is not None and wave.exists():
+            copy_file(wave, vcd)
         _read_results(folder / "results.xml", log, tests)
         answer = folder / "answer"
         return pickle.loads(answer.read_bytes()) if answer.exists() else None

@@ -69,11 +69,14 @@ def test_the_instruction_that_reads_is_named(answer, skinny, folder):
 
 
 @pytest.mark.parametrize(("ring", "suggestion"), [("fixed:16.8", "fixed:16.7"), ("fixed:24.16", "fixed:24.15")])
-def test_the_given_bits_are_kept_where_they_do(answer, folder, ring, suggestion):
+def test_the_given_bits_are_kept_where_they_do_and_the_fewest_are_named(answer, skinny, folder, ring, suggestion):
     """100·a on ±2: 200 takes eight bits before the point, and the sign."""
     weight = "weight w[0] = 100\nR2 += a*R1\nR0 += w[0]*R2\nemit y = R0\nend\n"
     (folder / "h.skn").write_text("skinny 1\nwidth 3\ninputs a\n" + weight)
-    assert answer("bound", "h.skn", "--ring", ring, "--box", "-2:2", code=1)["suggestion"] == suggestion
+    words = ("bound", "h.skn", "--ring", ring, "--box", "-2:2")
+    found = answer(*words, code=1)
+    assert (found["suggestion"], found["smallest"]) == (suggestion, "fixed:9.0")
+    assert f"\na format that does: {suggestion}; the smallest: fixed:9.0\n" in skinny(*words)[1]
 
 
 def test_nothing_proven_is_said_so(answer, skinny, folder):

@@ -101,6 +101,20 @@ def test_files_that_are_no_network(skinny, folder):
     assert "--calibration is about trained models" in skinny("compile", "a*b", "--calibration", "rows.csv")[2]
 
 
+def test_a_network_on_a_stream_of_rows(skinny, answer, net, folder):
+    """Each sample is a row of an image, so that a result comes after eight of them."""
+    assert answer("compile", "net.onnx", "-o", "net.skn")["window"] == 0
+    assert answer("compile", "net.onnx", "--hop", "8", "-o", "stream.skn")["window"] == 64
+    rows = Path("rows.csv").read_text().splitlines()[1:4]
+    lines = [",".join(f"pixel{n}" for n in range(8))]
+    lines += [",".join(row.split(",")[n : n + 8]) for row in rows for n in range(0, 64, 8)]
+    (folder / "samples.csv").write_text("\n".join(lines) + "\n")
+    found = answer("run", "stream.skn", "--ring", "real", "--stream", "samples.csv")["outputs"]["class"][0]
+    wanted = answer("run", "net.skn", "--ring", "real", "--inputs", "rows.csv")["outputs"]["class"]
+    assert found[::8] == wanted[:3]
+    assert skinny("compile", "net.onnx", "--hop", "65")[2].endswith("takes 1 to 64 new words a sample, not 65\n")
+
+
 def test_probabilities_of_the_classes(skinny, answer, net):
     found = answer("compile", "net.onnx", "--probabilities", "-o", "net.skn")
     assert (found["argmax"], found["probabilities"]) == (None, "softmax")
@@ -128,5 +142,5 @@ def test_weights_of_a_network_that_was_trained_again(skinny, net, folder):
         2,
         "skinny: error: rows.csv: --weights takes a file of a model, NAME.onnx",
     )
-    for option in ("--probabilities", "--keep-zeros", "--weights net.onnx"):
+    for option in ("--probabilities", "--keep-zeros", "--weights net.onnx", "--hop 1"):
         assert f"{option.split()[0]} is about trained models" in skinny("compile", "a*b", *option.split())[2]

@@ -392,3 +392,23 @@ def test_a_hundred_thousand_steps_open_and_move_quickly(show):
     values = [line.split(",") for line in Path("large.csv").read_text().split()[1:]]
     inputs = ring.encode_all([[Fraction(value) for value in row] for row in values])
     assert page.registers()[:2] == ring.decode_all(trace(program, ring, inputs)[90_000])
+
+
+def test_shares_beyond_the_floats_are_those_of_the_terminal(show, folder, skinny):
+    """From (1, 1) to (2e160, 3e160) the output changes by 8e320, of which 5e320 are a's and 3e320 are b's."""
+    given = ("--ring", "exact", "--a", "a=1,b=1", "--b", "a=2e160,b=3e160")
+    skinny("compile", "y = a*b + 1e160*a", "-o", "big.skn")
+    terminal = skinny("explain", "big.skn", *given)[1]
+    page = show("big.skn", *given)
+    listed = page.script(
+        "const rows = [...document.querySelectorAll('#sharelist .share')];"
+        "return rows.map(row => [...row.children].map(cell => cell.textContent))"
+    )
+    for name in ("a", "b", "sum"):
+        (said,) = (line.split() for line in terminal.splitlines() if line.startswith(f"{name} ") and "%" in line)
+        (seen,) = (row for row in listed if row[0] == name)
+        assert seen[-1] == f"{said[-2]} %"
+        mantissa, tens = (float(part) for part in seen[-2].strip("≈").split("e"))
+        expected, e = (float(part) for part in said[-3].strip("≈").split("e"))
+        assert (round(mantissa, 2), tens) == (round(expected, 2), e)
+    assert [row[-1] for row in listed] == ["62.5 %", "37.5 %", "100.0 %"]

@@ -8,21 +8,22 @@ import pytest
 from skinny import answers
 from skinny.hdl.parts.arithmetic import Arithmetic
 from skinny.model.program.storage import load
-from skinny.model.rings import FixedPoint
+from skinny.model.program.text import loads
+from skinny.model.rings import FixedPoint, parse_ring
 from skinny.model.run.golden import run
 from skinny.scripts.bench.sim import bench_sim
 from skinny.sim import build
 
 KEYS = {
     *("match", "cycles", "cycles_per_inference", "multiplier_utilisation", "results", "simulator", "seconds"),
-    "precision",
+    *("precision", "vcd"),
 }
 
 
 @pytest.mark.parametrize("simulator", ["bulk", "verilator", "amaranth"])
 def test_random_inputs(answer, simulator):
     told = answer("sim", "p.skn", "--ring", "fixed:16.8", "--random", "10", "--simulator", simulator)
-    assert set(told) == KEYS
+    assert set(told) == KEYS | {"inputs"}
     assert (told["match"], told["simulator"]) == (True, simulator)
     ring = FixedPoint(16, 8)
     program = load("p.skn")
@@ -104,7 +105,7 @@ def test_given_inputs(answer):
 def test_table(skinny):
     code, out, err = skinny("sim", "p.skn", "--ring", "fixed:16.8", "--random", "30")
     assert code == 0
-    assert out.splitlines()[0].split() == ["row", "y", "z"]
+    assert out.splitlines()[0].split() == ["row", "a", "b", "y", "z"]
     assert "all cycles match: 30 inferences in " in out
     assert err == "skinny: 10 more rows; --json gives all\n"
 
@@ -123,7 +124,24 @@ def test_waveform(answer, folder, simulator):
         "sim", "p.skn", "--ring", "fixed:16.8", "--random", "3", "--simulator", simulator, "--vcd", "wave.vcd"
     )
     assert told["match"]
+    assert told["vcd"] == "wave.vcd"
     assert "retire_value" in (folder / "wave.vcd").read_text()
+
+
+def test_the_waveform_is_named(skinny, folder):
+    words = ("sim", "p.skn", "--ring", "fixed:16.8", "--random", "1", "--simulator", "amaranth", "--vcd", "wave.vcd")
+    assert skinny(*words)[2] == "skinny: wave.vcd: the waveform of the core\n"
+
+
+@pytest.mark.parametrize("box", ["", "box a = -1:1\nbox b = 0:2\n"])
+@pytest.mark.parametrize("ring", ["fixed:16.8", "modular:16", "boolean"])
+def test_random_rows_do_not_depend_on_how_many_there_are(box, ring):
+    text = "skinny 1\nwidth 3\n" + "ring fixed:16.8\n" * bool(box) + f"inputs a b\n{box}R0 += a*R1\nemit y = R0\nend\n"
+    program, ring = loads(text), parse_ring(ring)
+    many = answers.random_inputs(3000, program, ring).elements
+    assert len({tuple(row) for row in many.tolist()}) > 1 + 1000 * (ring.bits > 1)
+    for count in (1, 7, 1024, 1025):
+        assert (answers.random_inputs(count, program, ring).elements == many[:count]).all()
 
 
 def test_divergence_is_exit_code_1(skinny, monkeypatch):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from skinny.model.errors import InputError
-from skinny.sim.cache import cache_folder, cached
+from skinny.sim.cache import cached
 
 
 @pytest.fixture(autouse=True)
@@ -66,22 +66,22 @@ def test_two_processes_build_once(tmp_path):
     assert log.read_text() == "made\n"
 
 
-def test_folders(tmp_path, monkeypatch):
-    monkeypatch.delenv("SKINNY_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder() == (tmp_path / "xdg" / "skinny").resolve()
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache_folder() == (tmp_path / "home" / ".cache" / "skinny").resolve()
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("HOME", str(tmp_path / "file"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert cache_folder().parent == tmp_path.resolve()
-    assert cache_folder().stat().st_mode & 0o77 == 0
+def test_a_full_disk_is_named_before_and_after(cache, monkeypatch):
+    def fail(folder):
+        raise RuntimeError("g++ failed (exit code 1):\n can't write 81 bytes: 'No space left on device'")
+
+    with pytest.raises(InputError, match=r"cache: No space left on device: SKINNY_CACHE names another folder for"):
+        cached(["a"], fail)
+    monkeypatch.setattr("skinny.sim.cache.LEAST", 1 << 80)
+    with pytest.raises(InputError, match=r"cache: no space is left for builds \([0-9,]+ bytes\): SKINNY_CACHE names"):
+        cached(["a"], fail)
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("SKINNY_CACHE", str(tmp_path / "file" / "x"))
-    with pytest.raises(InputError, match=r"SKINNY_CACHE=.*Not a directory"):
-        cache_folder()
+def test_a_folder_that_is_a_file_inside_is_named(cache):
+    cache.mkdir()
+    done = cached(["a"], lambda folder: None)
+    done.rmdir()
+    cache.joinpath(f"{done.name}.lock").unlink()
+    cache.joinpath(f"{done.name}.lock").mkdir()
+    with pytest.raises(InputError, match=r"cache: cannot be used for builds \(Is a directory\)"):
+        cached(["a"], lambda folder: None)

@@ -31,6 +31,9 @@ __all__ = ["NotLinearError", "Style", "TooLargeError", "build"]
 MOST_GROUPS = 400_000
 #: Terms of forms that are used several times, at most; only forms that are made of others have more than were written.
 MOST_TERMS = 50_000
+#: A form with so many terms is squared as it is, from the accumulator, and the square then multiplied, so that it is
+#: built once; a shorter one is built again with the coefficient in it.
+LONG_SQUARE = 3
 
 
 class TooLargeError(Exception):
@@ -294,6 +297,10 @@ class _Builder:
         """The product of a factor and of a sum of others, as groups."""
         if isinstance(hub, tuple):
             (member, c), *more = members.items()
+            if not more and member == hub and self.style.sums and abs(c) != 1 and len(hub) >= LONG_SQUARE:
+                square = self.value(Expression(pairs={(hub, hub): 1}))
+                add(bases.setdefault(square, {}), CONSTANT, c)
+                return
             if not more and isinstance(member, tuple):
                 factor, held = (member, hub) if has_values(hub) and not has_values(member) else (hub, member)
                 base = self.accumulated(held) if factor == held else self.value(Expression(dict(held)))

@@ -194,6 +194,7 @@ def _rest(sender: _Sender, registers: Registers, needs: list[int]) -> Listing:
         sender.look()
     for value in registers.order:
         _ensure(value, registers, needs)
+        registers.pins[value] += 1  # its register is not given away before it is at home
         registers.settle()
     registers.finish()
     return sender.listing()

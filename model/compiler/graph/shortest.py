@@ -21,7 +21,7 @@ from .registers import Registers, TooLongError, TooNarrowError
 from .states import StateRegisters
 from .values import Graph
 
-__all__ = ["shortest"]
+__all__ = ["programs", "shortest"]
 
 #: After graphs with this many terms together the best program so far is taken.
 EFFORT = 20_000
@@ -50,11 +50,60 @@ def shortest(
     best: tuple[Listing, Graph] | None = None
     graphs: list[Graph] = []
     spent = 0
+    for graph in _graphs(outputs, operations, keep, states, inputs):
+        graphs.append(graph)
+        spent += graph.size
+        listing = _listing(graph, keep, width, most)
+        if listing is not None and (best is None or _better(listing, best[0])):
+            best, most = (listing, graph), listing.cycles
+        if best is not None and spent > EFFORT and best[0].cycles <= best[1].cycles:
+            break
+    if best is None and not states:
+        best = min(_one_by_one(graphs, keep, width, most), key=lambda pair: _rank(pair[0]), default=None)
+    return None if best is None else _lowered(*best, keep, given, bool(states))
+
+
+def programs(
+    outputs: Mapping[str, Formula],
+    operations: Operations,
+    keep: Set[str],
+    width: int,
+    given: frozenset[Fraction],
+    most: int,
+    inputs: Sequence[str] = (),
+) -> list[Program]:
+    """The shortest program of each graph; those of large formulas are few."""
+    found: list[tuple[Listing, Graph]] = []
+    graphs: list[Graph] = []
+    spent = 0
+    for graph in _graphs(outputs, operations, keep, None, inputs):
+        graphs.append(graph)
+        spent += graph.size
+        listing = _listing(graph, keep, width, most)
+        if listing is not None:
+            found.append((listing, graph))
+        if found and spent > EFFORT:
+            break
+    found = found or list(_one_by_one(graphs, keep, width, most))
+    out: list[Program] = []
+    for listing, graph in found:
+        program = _lowered(listing, graph, keep, given, False)
+        if program not in out:
+            out.append(program)
+    return out
+
+
+def _graphs(
+    outputs: Mapping[str, Formula],
+    operations: Operations,
+    keep: Set[str],
+    states: Mapping[str, Formula] | None,
+    inputs: Sequence[str],
+) -> Iterator[Graph]:
+    """The graphs of all styles."""
     for style in _styles(keep, any(node.kind == "relu" for node, _ in operations)):
         # Forms that are used several times are what these styles differ in.
         for forms in (replace(style, hold_forms=True), style, replace(style, whole_forms=True)):
-            if best is not None and spent > EFFORT and best[0].cycles <= best[1].cycles:
-                break
             try:
                 graph = build(outputs, operations, forms, states, inputs)
             except TooLargeError:
@@ -63,24 +112,22 @@ def shortest(
                 if "linear" in keep:
                     raise
                 break
-            graphs.append(graph)
-            spent += graph.size
-            listing = _listing(graph, keep, width, most)
-            if listing is not None and (best is None or _better(listing, best[0])):
-                best, most = (listing, graph), listing.cycles
+            yield graph
             if not graph.shares:
                 break
-    # A restart clears all registers, so that outputs one by one need fewer; where a program may assign, it needs none.
-    for graph in graphs if best is None and "reversible" in keep and len(outputs) > 1 and not states else ():
-        pieces = [_listing(graph.of(name), keep, width, most) for name in outputs]
-        if None not in pieces:
-            listing = joined([piece for piece in pieces if piece is not None])
-            if best is None or _better(listing, best[0]):
-                best = listing, graph
-    if best is None:
-        return None
-    listing, graph = best
-    return lower_listing(listing if "reversible" in keep or states else packed(listing), graph, given)
+
+
+def _one_by_one(graphs: Sequence[Graph], keep: Set[str], width: int, most: int) -> Iterator[tuple[Listing, Graph]]:
+    """Listings of outputs one by one: a restart clears all registers, so that they need fewer. Where a program may
+    assign, it needs none."""
+    for graph in graphs if "reversible" in keep else ():
+        pieces = [_listing(graph.of(name), keep, width, most) for name in graph.outputs]
+        if len(pieces) > 1 and None not in pieces:
+            yield joined([piece for piece in pieces if piece is not None]), graph
+
+
+def _lowered(listing: Listing, graph: Graph, keep: Set[str], given: frozenset[Fraction], streams: bool) -> Program:
+    return lower_listing(listing if "reversible" in keep or streams else packed(listing), graph, given)
 
 
 def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | None:
@@ -106,7 +153,11 @@ def _listing(graph: Graph, keep: Set[str], width: int, most: int) -> Listing | N
 
 
 def _better(one: Listing, other: Listing) -> bool:
-    return (one.cycles, _room(one.width)) < (other.cycles, _room(other.width))
+    return _rank(one) < _rank(other)
+
+
+def _rank(listing: Listing) -> tuple[int, int]:
+    return listing.cycles, _room(listing.width)
 
 
 def _room(width: int) -> int:

@@ -12,14 +12,17 @@ from ..affine import Floats
 
 __all__ = ["class_name", "expect_fitted", "floats", "known_class", "refuse", "without_noise"]
 
+#: The packages that estimators come from.
+HOMES = ("sklearn", "skinny")
 #: Coefficients that are smaller than the largest by this are what rounding left of zero.
 NOISE = 1e-12
 
 
 def known_class(estimator: Any, known: Mapping[str, Any]) -> str | None:
-    """The name of the nearest class of scikit-learn that is ``known``, so that subclasses count as what they extend."""
+    """The name of the nearest class of scikit-learn, or of ours, that is ``known``: subclasses count as what they
+    extend."""
     for base in type(estimator).__mro__:
-        if base.__module__.partition(".")[0] == "sklearn" and base.__name__ in known:
+        if base.__module__.partition(".")[0] in HOMES and base.__name__ in known:
             return base.__name__
     return None
 

@@ -10,6 +10,7 @@ from skinny.model.formula.formula import Formula, postorder
 from ..affine import Features
 from ..imported import Imported, Layer
 from .attributes import class_name, expect_fitted, known_class, refuse
+from .learned import learned
 from .network import network
 from .refusals import REASONS
 from .scores import linear, naive_bayes, quadratic_discriminant
@@ -62,8 +63,9 @@ CLASSIFIERS = {
     "GaussianNB": "softmax",
     "MLPClassifier": "softmax",
     "QuadraticDiscriminantAnalysis": "softmax",
+    "SkinnyClassifier": "softmax",
 }
-KNOWN = dict.fromkeys((*CLASSIFIERS, *LINEAR_REGRESSORS, "MLPRegressor"))
+KNOWN = dict.fromkeys((*CLASSIFIERS, *LINEAR_REGRESSORS, "MLPRegressor", "SkinnyRegressor"))
 
 
 def import_estimator(estimator: Any, keep_zeros: bool = False) -> Imported:
@@ -124,6 +126,8 @@ def _outputs(
             return quadratic_discriminant(features, last), []
         case "MLPClassifier" | "MLPRegressor":
             return network(features, last, keep_zeros)
+        case "SkinnyClassifier" | "SkinnyRegressor":
+            return learned(features, last)
         case _:
             return linear(features, last, keep_zeros), []
 
@@ -150,7 +154,7 @@ def _refuse_unknown(estimator: Any) -> NoReturn:
     refuse(
         estimator,
         "this estimator has no front end",
-        "linear and logistic models, discriminants, GaussianNB and MLPs have; write others as formulas",
+        "linear and logistic models, discriminants, GaussianNB, MLPs and Skinny's own have; write others as formulas",
     )
 
 

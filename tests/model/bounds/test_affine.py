@@ -105,3 +105,15 @@ def test_no_more_symbols_than_allowed():
     for sign in (1, -1):
         assert symbols.plus(values[2], third, sign).high == pytest.approx(2)
         assert symbols.plus(values[2], third, sign).rest == pytest.approx(2)
+
+
+def test_words_alone_hold_what_rounding_makes_of_them():
+    symbols = Symbols(3, 100, exact=False)
+    weight = symbols.between(0.875, 0.875, 0)
+    for word in range(-20, 21):
+        found = symbols.times(weight, symbols.between(word / 8, word / 8, 0))
+        rounded = (7 * word + 4 >> 3) / 8
+        assert found.low <= rounded <= found.high
+        assert abs(rounded - found.middle) <= found.radius
+        assert found.high - found.low < 0.126
+        assert found.error == 0

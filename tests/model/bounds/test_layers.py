@@ -280,7 +280,7 @@ def test_a_network_is_bounded_near_what_is_found():
 
 def test_a_format_is_suggested():
     program = program_of([(0, 1, 1, 0, ASSIGN), (0, 0, 1, 0, ASSIGN)], forms=SQUARE)
-    ring = suggest(program, [(-1, 1), (-1, 1)], error=Fraction(1, 1000))
+    (ring,) = suggest(program, [(-1, 1), (-1, 1)], error=Fraction(1, 1000))
     assert bound(program, ring, [(-1, 1), (-1, 1)]).safe
     assert bound(program, ring, [(-1, 1), (-1, 1)]).errors["y"] <= 0.001
     assert bound(program, FixedPoint(ring.bits, ring.frac - 1), [(-1, 1), (-1, 1)]).errors["y"] > 0.001

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from skinny.model.bounds.case import Case
 from skinny.model.bounds.recurrence import ONE, find_recurrence
 from skinny.model.program.text import loads
 from skinny.model.rings import FixedPoint
@@ -13,7 +14,8 @@ HEAD = "skinny 1\nwidth 4\ncontract clean\nstart 0 1 0 0\ninputs x\nweight w[0] 
 def found(code: str, state: list[int]):
     program = loads(HEAD + code + "emit y = R0\nend\n")
     weights = program.quantise(RING).tolist()
-    return find_recurrence(program, state, RING.frac, weights, [RING.encode(value) for value in program.start], {})
+    start = [RING.encode(value) for value in program.start]
+    return find_recurrence(Case(program, RING.frac, [], weights, start, {}), state)
 
 
 def test_a_pole_is_the_weight_as_it_was_rounded():

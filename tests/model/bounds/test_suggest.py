@@ -35,27 +35,28 @@ def test_suggests_the_smallest_format(reference, seed):
     box = [(-1, Fraction(3, 2))] * 2
     safe = all_safe_formats(program, box)
     for error in (Fraction(1, 50), 1e-4):
-        assert suggest(program, box, error) == FixedPoint(*min(key for key, got in safe.items() if got <= error))
+        assert suggest(program, box, error) == [FixedPoint(*min(key for key, got in safe.items() if got <= error))]
     # 1/3 is the least weight: with one fraction bit it becomes 1/2, with none it is lost.
     kept = [key for key in safe if key[1] >= seed]
     fewest = min(bits for bits, _ in kept)
-    assert suggest(program, box) == FixedPoint(fewest, max(frac for bits, frac in kept if bits <= fewest))
-    assert suggest(program, box, bits=20) == FixedPoint(20, max(frac for bits, frac in kept if bits <= 20))
+    smallest = FixedPoint(fewest, max(frac for bits, frac in kept if bits <= fewest))
+    assert suggest(program, box) == [smallest]
+    assert suggest(program, box, bits=20) == [FixedPoint(20, max(frac for bits, frac in kept if bits <= 20)), smallest]
 
 
 def test_nothing_that_is_given_is_lost(reference):
     """0.001 takes nine fraction bits to be more than zero, an end of the box at 1/100 six, and one two bits more."""
     scaled = reference.program_of([(2, 1, 1, 0), (0, 2, 1, 1)], "x", [Fraction(1, 1000)], [Input(0), Weight(0)])
-    assert suggest(scaled, [(-1, 1)]) == FixedPoint(11, 9)
+    assert suggest(scaled, [(-1, 1)]) == [FixedPoint(11, 9)]
     alone = reference.program_of([(0, 1, 1, 0)], "x", [], [Input(0)])
-    assert suggest(alone, [(0, Fraction(1, 100))]) == FixedPoint(8, 6)
+    assert suggest(alone, [(0, Fraction(1, 100))]) == [FixedPoint(8, 6)]
 
 
 def test_suggests_few_bits_when_nothing_is_rounded(reference):
     constant = reference.program_of(
         [(0, 1, 1, 0), (0, 1, 1, 1)], "", [Fraction(5, 2), Fraction(1, 4)], [Weight(0), Weight(1)]
     )
-    assert suggest(constant, [], 1e-9) == FixedPoint(5, 2)
+    assert suggest(constant, [], 1e-9) == [FixedPoint(5, 2)]
 
 
 @pytest.mark.parametrize(

@@ -490,7 +490,6 @@ CONTRADICTIONS = [
     ({"contract": "in-place"}, "a program in place is linear and reversible"),
     ({"attention": False}, "it goes without --no-attention"),
     ({"start": (0, 1, 1)}, "it goes without --start"),
-    ({"precision": Precision(16, 8, {"a": (Fraction(0), Fraction(1))})}, "--ring goes without --keep none"),
 ]
 
 

@@ -57,7 +57,7 @@ def test_a_table_that_is_none_is_refused(points, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sine", "there is no function 'sine'; the functions are sin, "),
+        ("sine", "there is no function 'sine'; 'def sine.t. = t.t' defines one, and there are sin, "),
         ("max", r"there is no function 'max': max\(a, b\) is b \+ relu\(a - b\), with --keep none$"),
     ],
 )

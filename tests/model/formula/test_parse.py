@@ -129,7 +129,7 @@ MALFORMED = [
     ("a b", "expected an operator, found 'b': a product is written a*b", (1, 3)),
     ("2a", "expected an operator, found 'a': a product is written a*b", (1, 2)),
     ("a 2", "expected an operator, found '2': a product is written a*b", (1, 3)),
-    ("a(b)", f"there is no function 'a'; the functions are {KNOWN}, or define it: 'def a(t) = t*t'", (1, 1)),
+    ("a(b)", f"there is no function 'a'; 'def a(t) = t*t' defines one, and there are {KNOWN}", (1, 1)),
     ("2*abs(b)", "there is no function 'abs': abs(a) is relu(a) + relu(-a), with --keep none", (1, 3)),
     ("sin()", "expected a value, found ')'", (1, 5)),
     ("sin(a", "this parenthesis is never closed", (1, 4)),

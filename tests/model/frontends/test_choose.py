@@ -7,7 +7,8 @@ import pytest
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import constant, product, total, variables
 from skinny.model.formula.function import apply
-from skinny.model.frontends.choose import NARROWEST, Calibration, choose_format
+from skinny.model.frontends.calibration import Calibration
+from skinny.model.frontends.choose import NARROWEST, choose_format
 from skinny.model.frontends.imported import Imported, Layer
 from skinny.model.frontends.measure import decided, scores
 from skinny.model.rings import FixedPoint

@@ -8,10 +8,12 @@ from skinny.model.errors import InputError
 from skinny.model.machine.assemble import assemble, disassemble, fit_image
 from skinny.model.machine.cycles import execute
 from skinny.model.machine.deep import assigned_registers, deep_code
-from skinny.model.machine.isa import CoreConfig
+from skinny.model.machine.isa import CoreConfig, Setting
 from skinny.model.program.forms import Input, Linear, Weight
 from skinny.model.program.program import Columns, Mode, Output, Program
+from skinny.model.program.streams import State
 from skinny.model.rings import FixedPoint, Modular
+from skinny.model.run.stream import run_stream
 
 FORMS = (Input(0), Weight(0), Linear(((0, 0),), 1), Linear((), None, ((Weight(1), 0), (Input(0), 2))))
 
@@ -128,3 +130,51 @@ def test_programs_of_many_registers_get_them_in_memory():
     assert CoreConfig.fit(wide, Modular(8)).deep
     assert CoreConfig.fit(wide, Modular(8)).threads == 8
     assert not CoreConfig.fit(program((0, 1, 0, 0), width=16), Modular(8)).deep
+
+
+def step(**others):
+    """Two states that begin with a half and one that begins with three, each read before it is written."""
+    code = [(0, 2, 0, Mode.ADD), (3, 0, 1, Mode.ADD), (2, 1, 0, Mode.ADD)]
+    given = {"width": 5, "state": (State("p", 0), State("q", 2), State("r", 3)), "weights": (Fraction(1, 4),) * 2}
+    half = Fraction(1, 2)
+    return program(*code, **{"outputs": (("y", 3, None),), "start": (half, 1, half, 3, 0), **given} | others)
+
+
+def test_a_run_begins_with_the_words_that_begin_streams():
+    image = fit_image(step(), FixedPoint(16, 8), registers="memory")
+    assert disassemble(image.words[:4], image.config) == [
+        "R0 = w[2]*R1 in the first run",
+        "R2 = w[2]*R1 in the first run",
+        "R3 = w[3]*R1 in the first run",
+        "R0 += x[0]*R2",
+    ]
+    assert image.weights[2:].tolist() == [1 << 7, 3 << 8]
+    assert Setting.STATE not in image.settings
+    with pytest.raises(InputError, match="4 weights do not fit a memory of 3"):
+        fit_image(step(), FixedPoint(16, 8), registers="memory", weights=3)
+    with pytest.raises(InputError, match="start of register 3: 3 "):
+        fit_image(step(), FixedPoint(4, 3 - 1), registers="memory")
+
+
+def test_states_in_memory_are_those_of_the_golden_run():
+    ring = FixedPoint(16, 8)
+    image = fit_image(step(), ring, registers="memory", threads=6)
+    samples = np.random.default_rng(1).integers(-300, 300, (6, 5, 1))
+    vectors = image.config.pack(samples.transpose(1, 0, 2).reshape(30, 1))
+    # The third batch has two vectors.
+    kept = [*range(14), *range(18, 30)]
+    found = image.predict(vectors[kept], [6, 6, 2, 6, 6]).data.reshape(-1)
+    golden = [run_stream(step(), ring, np.delete(samples[t], [2] * (t >= 2), 0)[None]).outputs[0] for t in range(6)]
+    expected = [image.config.to_words(sent[:, 0]).tolist() for sent in golden]
+    assert found.tolist() == [expected[t].pop(0) for size in (6, 6, 2, 6, 6) for t in range(size)]
+
+
+def test_states_go_into_memory_only_where_they_must():
+    wide = step(width=17, start=(Fraction(1, 2), 1, Fraction(1, 2), 3, *(0,) * 13))
+    assert CoreConfig.fit(wide, FixedPoint(16, 8)).deep
+    assert not CoreConfig.fit(step(), FixedPoint(16, 8)).deep
+
+
+def test_the_one_is_no_state():
+    with pytest.raises(InputError, match="registers in memory have a one in R1, but it is state"):
+        fit_image(step(state=(State("p", 1),), start=()), FixedPoint(16, 8), registers="memory")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skinny.model.errors import InputError
-from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real, Ring
+from skinny.model.rings import Boolean, Exact, FixedPoint, Modular, PrimeField, Real, Ring, parse_ring
 
 MERSENNE = (1 << 31) - 1
 ALL_RINGS = [
@@ -154,3 +154,56 @@ def test_bits_are_the_hardware_word():
     assert [ring.bits for ring in (Modular(9), FixedPoint(16, 8), Boolean(), Exact(), Real())] == [9, 16, 1, 0, 0]
     assert [PrimeField(p).bits for p in (2, 3, 5, 8191, MERSENNE)] == [1, 2, 3, 13, 31]
     assert [ring.is_ring for ring in (Modular(9), FixedPoint(16, 8), Boolean(), Exact(), Real())] == [1, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "name", ["fixed:16.8", "fixed:32.31", "fixed:8.0", "modular:16", "modular:60", "prime:8191", "real"]
+)
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.int8, np.uint16])
+def test_arrays_are_encoded_at_once_as_one_by_one(name, kind):
+    """Halves, their neighbours and the ends of the range are among the numbers."""
+    ring = parse_ring(name)
+    rng = np.random.default_rng(1)
+    if name.startswith("fixed") and kind in (np.float64, np.float32):
+        steps = np.concatenate([rng.integers(-100, 100, 500), [-1, 0, 1]])
+        given = (steps[:, None] + np.array([0, 0.5, np.nextafter(0.5, 0), np.nextafter(0.5, 1), 0.25])) / (
+            1 << ring.frac
+        )
+    else:
+        given = rng.integers(-1 if name == "fixed:32.31" else -100, 1 if name == "fixed:32.31" else 100, (500, 3))
+    given = (np.maximum(given, 0) if np.dtype(kind).kind == "u" else given).astype(kind)
+    one_by_one = np.array([[ring.encode(v) for v in row] for row in given.tolist()])
+    found = ring.encode_all(given)
+    assert found.dtype == ring.element_dtype
+    assert np.array_equal(found, one_by_one)
+    assert np.array_equal(ring.encode_all(given.tolist()), one_by_one)
+    assert np.array_equal(ring.encode_all(given.T), one_by_one.T)
+
+
+@pytest.mark.parametrize("name", ["fixed:16.8", "modular:16", "prime:8191", "real"])
+def test_a_large_array_is_not_encoded_one_by_one(name, monkeypatch):
+    ring = parse_ring(name)
+    monkeypatch.setattr(type(ring), "encode", lambda self, value: pytest.fail("one by one"))
+    assert ring.encode_all(np.arange(120_000).reshape(-1, 4) % 100).shape == (30_000, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("fixed:16.8", 128.0, "128.0 does not fit fixed:16.8"),
+        ("fixed:16.8", 127.999, "127.999 does not fit fixed:16.8"),
+        ("fixed:16.8", float("nan"), "a number must be finite, not nan"),
+        ("modular:16", 0.5, "0.5 is not an integer"),
+        ("modular:16", 1e9, "1000000000.0 does not fit modular:16"),
+        ("prime:8191", 8191, "8191 does not fit prime:8191"),
+        ("real", float("inf"), "a number must be finite, not inf"),
+    ],
+)
+def test_a_wrong_number_in_an_array_is_named(name, wrong, message):
+    with pytest.raises(InputError, match=message):
+        parse_ring(name).encode_all(np.array([[1, 2], [wrong, 3]]))
+
+
+def test_lists_keep_integers_that_are_no_floats():
+    assert parse_ring("exact").encode_all([2**63 + 1, 0.5])[0] == 2**63 + 1
+    assert parse_ring("modular:64").encode_all([2**53 + 1, 2.0]).tolist() == [2**53 + 1, 2]

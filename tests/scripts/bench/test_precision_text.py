@@ -31,7 +31,7 @@ def test_the_text_is_computed_as_an_engineer_would_write_it():
 def test_the_exact_value_is_that_of_the_formula():
     text = text_of("let s = x*x; y = 1 - 0.7*s*x + s/3 + x^6", x=(-1, 1))
     x = Fraction(77, 256)
-    assert text.exact([77], 8) == [1 - Fraction(7, 10) * x**3 + x**2 / 3 + x**6]
+    assert text.exact([Fraction(77, 256)]) == [1 - Fraction(7, 10) * x**3 + x**2 / 3 + x**6]
 
 
 @pytest.mark.parametrize(

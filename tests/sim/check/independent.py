@@ -63,12 +63,13 @@ class Model:
         self.payload_at = sum(self.fields[:4])  # the lowest bit of what a repeat holds
         if repeat:
             self.fields += (max(0, 18 - sum(self.fields[4:])),)
-        settings = 5 if self.window else 4 if self.state else 3
+        self.marks = self.state and not self.memory  # a setting says which registers are state
+        settings = 5 if self.window else 4 if self.marks else 3
         self.memories = ([None] * depth, [None] * weights, [None] * width * (not self.memory), [None] * settings)
         self.address_bits = tuple(bits(len(memory)) for memory in self.memories)
         self.data_bits = (sum(self.fields), self.bits, self.bits)
         self.settings_bits = (bits(depth), bits(inputs), 3, width, bits(inputs) + 1)[:settings]
-        if not self.state:
+        if not self.marks:
             self.settings_bits = (*self.settings_bits[:3], *(0, bits(inputs) + 1)[: settings - 3])
         self.trace = None  # the words that a run issues: (address, decoded word)
         self.cycle = 0
@@ -114,13 +115,14 @@ class Model:
             neg = 0
             if self.argmax and src & 3 == 3:
                 src -= 2
-        apply = op in (APPLY_X, APPLY_W, APPLY_S)
-        sums = self.sums and op in (APPLY_X, APPLY_W) and dst == self.accumulator
+        begins = self.memory and self.state and op == BIAS
+        apply = op in (APPLY_X, APPLY_W, APPLY_S) or begins
+        sums = self.sums and (op in (APPLY_X, APPLY_W) or begins) and dst == self.accumulator
         assigns = self.assign and apply and flag
         loops = (0, neg ^ flag, neg | flag)[self.repeat]
         malformed = (
             (op == 0 and not loops)
-            or (op in (APPLY_S, ATTEND, BIAS) and not self.attention)
+            or (op in (APPLY_S, ATTEND, BIAS) and not begins and not self.attention)
             or (op == CHECK and not self.check)
             or (dst >= self.width and (apply or op == EMIT) and not sums)
             or (apply and (src >= self.width or (src == dst and not assigns and not (self.memory and sums))))
@@ -131,7 +133,7 @@ class Model:
             shown = op in (EMIT, CHECK)
             malformed = (
                 malformed
-                or op == BIAS
+                or (op == BIAS and not begins)
                 or (op == ATTEND and dst != 1)
                 or ((shown or apply) and dst == 1 and not sums)
                 or (op == CHECK and dst >= self.width)
@@ -189,29 +191,39 @@ class Model:
                     loops[level] = (following, payload % 64, payload >> 6 & 2047)
             pc = following
 
-    def run(self, vector, thread):
+    def run(self, vector, thread, first):
         """The effect of each word that is issued for ``vector`` of ``thread``: pc, op, dst, value, fault as they
-        retire; then whether it sends a word, with ``neg``, and the fault of the run so far."""
+        retire; then whether it sends a word, with ``neg``, and the fault of the run so far. ``first``: the stream
+        begins. A thread without a vector does only what begins streams."""
         _, weights, start, _ = self.memories
         add, subtract, multiply = self.add, self.subtract, self.multiply
-        kept = [n for n in range(self.width) if self.state and self.memories[SETTINGS][STATE] >> n & 1]
+        kept = [n for n in range(self.width) if self.marks and self.memories[SETTINGS][STATE] >> n & 1]
         registers, total, met = list(start), 0, self.taints[thread]
         for n in kept:
             registers[n] = self.registers[thread][n]
         if self.memory:
-            registers, total = [None] * self.width, None
+            registers, total = list(self.registers[thread]) if self.state else [None] * self.width, None
             registers[1] = self.one
         compared = []
         for pc, (op, neg, flag, relu, dst, src, u, k, malformed) in self.issued():
             value = fault = 0
+            begins = self.memory and op == BIAS and not malformed
+            if vector is None and not begins:
+                continue
             if malformed:
                 fault = met = 1
             elif op == 0:
                 pass
-            elif op <= APPLY_S:
+            elif begins and not first:
+                product = multiply(weights[k], registers[src])
+                before = 0 if flag else total if dst == 1 else registers[dst]
+                value = (subtract if neg else add)(before, product)
+                if relu and flag and dst != 1 and value >> self.bits - 1:
+                    value = 0
+            elif op <= APPLY_S or begins:
                 if op == APPLY_X:
                     scalar = vector[self.index(u)]
-                elif op == APPLY_W:
+                elif op == APPLY_W or begins:
                     scalar = weights[k]
                 else:
                     scalar = 0 if flag and not self.assign else total
@@ -263,14 +275,18 @@ class Model:
         """Issue the first instruction of a batch in cycle ``now``."""
         vectors = self.waiting.popleft()[1]
         if self.anew:
-            self.registers, self.taints = [list(self.memories[START])] * self.threads, [0] * self.threads
-            self.anew = False
+            start = [None] * self.width if self.memory else list(self.memories[START])
+            self.registers, self.taints = [start] * self.threads, [0] * self.threads
+        first, self.anew = self.anew, False
+        if first and self.memory and self.state:
+            for thread in range(len(vectors), self.threads):
+                list(self.run(None, thread, first))
         self.started = now
         threads = self.threads
         cycles = len(self.issued()) * threads
         for thread, vector in enumerate(vectors):
             at = now + thread + self.delay
-            for pc, op, dst, value, fault, sent, neg, met in self.run(vector, thread):
+            for pc, op, dst, value, fault, sent, neg, met in self.run(vector, thread, first):
                 word = None if sent is None else (1, sent, int(neg and thread == len(vectors) - 1), met)
                 self.retirements[at] = ((1, thread, pc, op, dst, value, fault), word)
                 at += threads

@@ -54,6 +54,8 @@ CORES = [
     (("boolean", 4), 4, 3, 24, 4, 6, 8, True, True, True, "window"),
     (("fixed", 9, 4), 5, 6, 32, 8, 6, 16, True, True, True, "window", 7),
     (("modular", 6), 4, 5, 48, 8, 6, 32, True, True, True, "assign sums relu state window", 0, 2),
+    (("fixed", 9, 4), 6, 6, 40, 5, 6, 16, True, True, True, "relu argmax state", 7),
+    (("prime", 251), 5, 5, 64, 4, 4, 32, False, True, False, "state window", 6, 2),
 ]
 #: The states of 2, 3, … rounds of a loop.
 STATES = [1]
@@ -113,8 +115,10 @@ class Traffic:
         self.readable = min(inputs, self.size) if self.model.window else min(self.lengths)
         self.ops = [1, 1, 2, 2, *[3, 4, 5, 3, 4] * attention, *[7] * check]
         self.registers = [register for register in range(width) if not (self.model.memory and register == 1)]
+        self.begins = self.model.memory and self.model.state
         if self.model.memory:
-            self.ops = [op for op in self.ops if op != 5]
+            # Loops would move what is read.
+            self.ops = [op for op in self.ops if op != 5] + [5] * (self.begins and not self.model.repeat)
         self.marked = rng.random() < 0.95  # whether programs mark their last output
         self.kinds = (0,)
         if self.model.argmax and self.marked:
@@ -141,6 +145,8 @@ class Traffic:
         dst = rng.choice(self.registers)
         if op <= 3:
             fields = {"dst": dst, "src": (dst + rng.randrange(1, model.width)) % model.width} | fields
+        elif model.memory and op == 5:  # threads without a vector begin as well, but have nothing else to read
+            fields = {"dst": dst, "src": 1, "flag": 1}
         elif model.memory:
             fields = {"dst": 1 if op == 4 else dst} | fields
         if op in (1, 4):
@@ -201,13 +207,14 @@ class Traffic:
         return there, [*back, self.encode(page.CHECK)]
 
     def assigns(self):
-        """Words that assign all registers in memory, and ``S``."""
+        """Words that assign all registers in memory, and ``S``; where there is state, half of them in first runs."""
         model = self.model
         if not model.memory:
             return []
         registers = [register for register in range(model.width) if register != 1 or model.attention]
         weights = len(model.memories[page.WEIGHTS])
-        return [self.encode(page.APPLY_W, 0, 1, r, 1, 0, r % weights, 0) for r in registers]
+        ops = [page.BIAS if self.begins and r % 2 == 0 else page.APPLY_W for r in registers]
+        return [self.encode(op, 0, 1, r, 1, 0, r % weights, 0) for op, r in zip(ops, registers, strict=True)]
 
     def program(self):
         """A program, whose last ``EMIT`` alone has ``neg``, and the settings that go with it."""
@@ -313,7 +320,7 @@ class Traffic:
         script += [(page.WEIGHTS, n, self.element()) for n in range(len(model.memories[page.WEIGHTS]))]
         script += [(page.START, n, self.element()) for n in range(len(model.memories[page.START]))]
         script.append((page.SETTINGS, page.LAST_INPUT, rng.choice(self.lengths) - 1))
-        if model.state:
+        if model.marks:
             script.append((page.SETTINGS, page.STATE, rng.getrandbits(model.width)))
         if model.window:
             script.append((page.SETTINGS, page.WINDOW, self.size))

@@ -28,7 +28,7 @@ CASES = [
     ("up5k", CoreConfig(PrimeField(127), threads=3, **SMALL)),
     ("hx8k", CoreConfig(PrimeField(13), threads=4, **SMALL)),
     ("up5k", CoreConfig(Modular(7), threads=4, assign=True, sums=True, relu=True, argmax=4, **SMALL | {"depth": 128})),
-    ("up5k", CoreConfig(FixedPoint(11, 5), width=40, threads=6, registers="memory", **SMALL | {"depth": 128})),
+    ("up5k", CoreConfig(FixedPoint(11, 5), 40, 6, registers="memory", state=True, **SMALL | {"depth": 128})),
     ("up5k", CoreConfig(FixedPoint(9, 4), threads=3, assign=True, state=True, window=True, **SMALL)),
 ]
 INSIDE = ("up5k", CoreConfig(Boolean(), threads=1, slices=4, **SMALL))
@@ -43,7 +43,7 @@ def netlist_of(name, config, image=None):
 @pytest.mark.parametrize(("device", "config"), CASES, ids=[config.ring.name for _, config in CASES])
 def test_the_netlist_passes_the_bench_of_the_core(make_image, make_vectors, rng, device, config):
     images = [make_image(rng, config, length, outputs=2, inputs=inputs) for length, inputs in ((5, 2), (9, 4))]
-    if config.streams:
+    if config.window:
         images = [replace(image, state=(0, 2), window=4, vector=hop) for image, hop in zip(images, (2, 3), strict=True)]
     # Streams of a window begin with vectors that do not run.
     rounds = 6 if config.streams else 2

@@ -151,3 +151,14 @@ def test_a_biquad_takes_eight_cycles_on_three_registers():
 def test_a_bit_of_parity_takes_four_words_without_assigns():
     text = "state p = 0; next p = p + x - 2*p*x; y = p"
     assert cycles_of(text, 3, ("linear", "reversible")) == 5
+
+
+def test_next_values_wait_in_their_registers_until_all_can_go_home():
+    # Each of them needs all old values; where they do not fit beside each other the program is too narrow.
+    states = range(6)
+    text = "".join(f"state s{n} = 0; " for n in states) + "y = s0; "
+    text += "; ".join(f"next s{n} = relu(x + {' + '.join(f'{n + m + 2}*s{m}' for m in states)})" for n in states)
+    for width in range(8, 12):
+        with pytest.raises(TooNarrowError):
+            listing_of(text, width)
+    assert listing_of(text, 12).cycles == 54

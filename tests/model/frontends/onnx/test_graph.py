@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import skinny
 from onnx import TensorProto, helper
 from skinny.model.errors import InputError
 from skinny.model.frontends.onnx.graph import OPERATORS, import_onnx
@@ -42,6 +43,26 @@ def test_a_network_of_dense_layers(network, agrees):
         ("output", 5),
     ]
     assert imported.layers[-1].values == tuple(imported.outputs.values())
+
+
+@pytest.mark.parametrize("square", ["h*h", "h**2"])
+def test_a_network_with_squares_for_its_activation(network, agrees, square):
+    """As PyTorch exports both: the squares take a cycle each, and every weight one."""
+    nodes, inputs, constants = mlp([64, 10, 10])
+    if square == "h*h":
+        nodes[1] = ("Mul", ["h0", "h0"], ["r0"], {"name": "square"})
+    else:
+        nodes[1] = ("Pow", ["h0", "two"], ["r0"], {"name": "square"})
+        constants["two"] = np.float32(2)
+    model = network(nodes, inputs, constants=constants)
+    agrees(model)
+    program = skinny.compile(model)
+    assert program.cycles <= 800
+    rows = np.random.default_rng(2).normal(size=(50, 64))
+    fixed = skinny.compile(model, ring="fixed", calibration=rows)
+    assert fixed.cycles <= 800
+    wanted = program.predict(rows)
+    assert (np.abs(fixed.predict(rows) - wanted) <= 0.01 * np.ptp(wanted, axis=0)).all()
 
 
 def test_a_network_with_everything(network, agrees):

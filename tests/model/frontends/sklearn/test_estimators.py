@@ -55,13 +55,14 @@ def test_digits_in_floats(digits, name, seed):
     assert set(program.imported.idle) >= {f"x{n}" for n in np.flatnonzero(np.ptp(rows, axis=0) == 0)} or "MLP" in name
 
 
+@pytest.mark.filterwarnings("ignore::skinny.PrecisionWarning")  # a few images leave the ranges of the others
 @pytest.mark.parametrize("name", DIGITS)
 def test_digits_in_the_format_that_is_picked(digits, name):
-    """The rows that must agree are all rows: agreement on the training rows alone says little about the others."""
+    """It is chosen by the rows that the model was fitted on, and does for others."""
     make, most = DIGITS[name]
     rows, test, labels, _ = digits(0)
     model = fitted(make(0), rows, labels)
-    program = skinny.compile(model, ring="fixed", calibration=np.concatenate([rows, test]))
+    program = skinny.compile(model, ring="fixed", calibration=rows)
     assert program.model.ring.startswith("fixed:")
     assert program.cycles <= most(program)
     assert (program.predict(test) == model.predict(test)).all()
