@@ -77,6 +77,8 @@ def execute(args: argparse.Namespace) -> None:
         given = getattr(args, name)
         if given is not None and not 0 < given < 1e9:
             raise InputError(f"--{name} must be a positive number, not {given:g}")
+    if args.seed < 0:
+        raise InputError(f"the seed must not be negative, not {args.seed}")
     board = BOARDS[args.board]
     expect_folder(args.output)
     options = image_options(args, "self_check", *ROOM)

@@ -10,11 +10,11 @@ from skinny.model.bounds.box import Box, window_box
 from skinny.model.errors import CheckError, InputError
 from skinny.model.program.storage import load
 from skinny.model.rings import parse_ring
-from skinny.model.tables import parse_number
 from skinny.values import printable
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, print_json, print_table, rounded_outwards
+from .options import read_error
 
 __all__ = ["register"]
 
@@ -61,7 +61,7 @@ def register(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    wanted = None if args.error is None else parse_number(args.error)
+    wanted = read_error(args.error)
     if wanted is not None and wanted <= 0:
         raise InputError(f"--error must be above zero, not {args.error}")
     program = load(args.program)

@@ -104,14 +104,15 @@ def _matrix(path: str, scalar: bool) -> NDArray[Any]:
     elif path.endswith(".csv"):
         found = np.array(read_numbers(path), dtype=object)
     else:
-        raise InputError(f"{path}: values are read from .npy and .csv files")
+        raise InputError(f"{path or '@'}: values are read from .npy and .csv files, as in x=@rows.npy")
     return found.reshape(-1, 1) if scalar and found.ndim < 2 else found
 
 
 def _placed(found: NDArray[Any], names: Sequence[str], path: str) -> list[Column]:
     """The columns of a matrix for ``names``, in order, or by their index, where these are elements of one vector of
     which some are left out. A single row is a batch of one."""
-    table = found if found.ndim != 1 else found.reshape((-1, 1) if len(names) == 1 else (1, -1))
+    table = np.atleast_1d(found)
+    table = table if table.ndim != 1 else table.reshape((-1, 1) if len(names) == 1 else (1, -1))
     parts = [part for name in names if (part := vector_of(name))]
     places = list(range(len(names)))
     if len(parts) == len(names) and len({vector for vector, _ in parts}) == 1 and table.shape[-1:] != (len(names),):

@@ -27,6 +27,7 @@ from skinny.values import several
 from .boxes import add_box_option, parse_box
 from .common import add_command, large, note, print_json, print_table, rounded_outwards, tell
 from .compile_model import compile_model_file
+from .options import read_error
 
 if TYPE_CHECKING:
     from skinny.model.compiler.pipeline import Compilation, Precision
@@ -69,15 +70,15 @@ the box: their error, proven too, is part of --error, which they need.
 
 A file that ends in .onnx is a trained network (docs/models.md). It keeps no promise and uses as many registers as it
 needs, unless --keep and --width say otherwise. --ring fixed chooses the narrowest format that decides as floats do on
-all rows of --calibration, a CSV file with a column for each input, or in --box (of numbers: with an error of at most
---error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities sends the scores of all classes in
-place of the number of the class, and other commands then show probabilities. --weights puts in the weights of a network
-that was trained again and changes no instruction, so that skinny host sends weights alone; those that were zero need
---keep-zeros for that. --hop N makes a program of a network whose inputs follow each other in time run on a stream
-(docs/streams.md), with N new words a sample. JSON keys of a model: model, kind, classes, inputs, idle (inputs that
-cannot matter), outputs, window (words, with --hop), argmax, probabilities, length, words, cycles, width, weights,
-linear, reversible, ring, tried (formats, and what they missed, also with --explain), notes (what was dropped or
-replaced), file.
+all rows of --calibration, a CSV file with a column for each input, and on nearly all rows between them, or in --box (of
+numbers: with an error of at most --error); --ring fixed:BITS and fixed:BITS.FRAC leave less to choose. --probabilities
+sends the scores of all classes in place of the number of the class, and other commands then show probabilities.
+--weights puts in the weights of a network that was trained again and changes no instruction, so that skinny host sends
+weights alone; those that were zero need --keep-zeros for that. --hop N makes a program of a network whose inputs follow
+each other in time run on a stream (docs/streams.md), with N new words a sample. JSON keys of a model: model, kind,
+classes, inputs, idle (inputs that cannot matter), outputs, window (words, with --hop), argmax, probabilities, length,
+words, cycles, width, weights, linear, reversible, ring, tried (formats, and what they missed, also with --explain),
+notes (what was dropped or replaced), file.
 Estimators of scikit-learn are compiled in Python: skinny.compile(estimator).
 
 A file that ends in .blif is a Boolean circuit, one that ends in .json a sum-product network (docs/frontends.md).
@@ -214,7 +215,7 @@ def execute(args: argparse.Namespace) -> None:
         start=_start(args.start, width or WIDTH),
         self_check=args.self_check,
         precision=_precision(args, definitions),
-        keep=args.keep or ("none" if free else "linear,reversible"),
+        keep=("none" if free else "linear,reversible") if args.keep is None else args.keep,
         argmax=args.argmax,
         inputs=() if written is None or definitions.streaming else written.inputs,
     )
@@ -263,7 +264,7 @@ def _precision(args: argparse.Namespace, definitions: Definitions) -> Precision 
         return None
     names = box_names(definitions)
     box = dict(zip(names, parse_box(args.box, names), strict=True))
-    return as_precision(args.ring, box, None if args.error is None else parse_number(args.error), args.scale)
+    return as_precision(args.ring, box, read_error(args.error), args.scale)
 
 
 def _formula_text(given: str) -> str:

@@ -12,11 +12,11 @@ from skinny.model.program.storage import save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
-from skinny.model.tables import parse_number
 
 from .boxes import parse_box
 from .common import note, print_json, print_table, tell
 from .inputs import read_columns
+from .options import read_error
 
 if TYPE_CHECKING:
     from skinny.imported import ImportedProgram
@@ -59,7 +59,7 @@ def compile_model_file(args: argparse.Namespace) -> None:
         ring=args.ring,
         calibration=None if args.calibration is None else read_columns(args.calibration, names),
         box=dict(zip(names, parse_box(args.box, names), strict=True)) if args.box else None,
-        error=None if args.error is None else parse_number(args.error),
+        error=read_error(args.error),
         probabilities=args.probabilities,
     )
     if args.weights is not None:

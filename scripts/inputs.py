@@ -68,6 +68,8 @@ def read_inputs(given: str | None, units: Units, option: str = "--inputs") -> En
         if names:
             raise InputError(f"the program reads {', '.join(names[:5])}{', …' * (len(names) > 5)}: give --inputs")
         return Encoded.exactly(np.empty((1, 0), dtype=units.ring.element_dtype))
+    if not given:
+        raise InputError(f"{option}: expected x=1,y=2 or the name of a file, found nothing")
     if "=" in given and not os.path.exists(given):
         columns, path = assigned_columns(given, names, option), None
     else:

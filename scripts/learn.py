@@ -15,6 +15,7 @@ from skinny.model.errors import InputError
 from skinny.model.files import expect_file, expect_folder, read_text, write_folder
 from skinny.model.limits import INPUTS_BYTE
 from skinny.model.program.storage import ending
+from skinny.sim.fpga.devices import find_device
 from skinny.table import Table, parse_table, split
 from skinny.values import printable
 
@@ -73,6 +74,10 @@ def execute(args: argparse.Namespace) -> None:
         ending(args.output)
         expect_file(args.output)
     expect_folder(args.pictures)
+    if args.seed < 0:
+        raise InputError(f"the seed must not be negative, not {args.seed}")
+    if args.device is not None:
+        find_device(args.device)
     table, image = _given(args)
     inside, tested = split(table, args.seed)
     # Loaded here, because other commands need no scikit-learn.

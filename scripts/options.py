@@ -31,6 +31,7 @@ __all__ = [
     "expect_stream_options",
     "image_options",
     "load_program",
+    "read_error",
     "read_retunes",
     "with_weights",
 ]
@@ -87,6 +88,14 @@ def with_weights(program: Program, given: Sequence[str]) -> Program:
         except InputError as error:
             raise InputError(f"--weight {name}: {error}") from None
     return program.with_weights(**values) if values else program
+
+
+def read_error(text: str | None) -> Fraction | None:
+    """The number that ``--error`` gives, if it is given."""
+    try:
+        return None if text is None else parse_number(text)
+    except InputError as error:
+        raise InputError(f"--error: {error}") from None
 
 
 def add_strict_option(parser: argparse.ArgumentParser) -> None:
@@ -192,7 +201,8 @@ def expect_stream_options(args: argparse.Namespace, program: Program, *others: s
     if args.inputs is not None:
         raise InputError("a run of the program is one sample of a stream: give --stream FILE.csv in place of --inputs")
     for option in others:
-        if getattr(args, option.replace("-", "_")) not in (None, 1, False):
+        given = getattr(args, option.replace("-", "_"))
+        if given is True or given not in (None, 1, False):
             raise InputError(f"streams go without --{option}")
     if args.pad and not program.window:
         raise InputError("--pad fills a window, but the program has none")

@@ -15,12 +15,13 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.files import expect_folder, read_text, write_folder
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.limits import FORMULA_BYTE
-from skinny.model.tables import parse_number
+from skinny.model.rings import parse_ring
 from skinny.sweeping import FIGURES, WORDS, WORKERS, sweep
 from skinny.values import printable
 
 from .boxes import add_box_option, parse_box
 from .common import add_command, note, print_json, print_table
+from .options import read_error
 from .progress import working
 
 __all__ = ["register"]
@@ -87,6 +88,7 @@ def execute(args: argparse.Namespace) -> None:
     options = _learned(args) if args.target is not None else _formula(args)
     folder = Path(args.output)
     expect_folder(folder)
+    _expect_rings(_list(args.rings))
     with working("starting the workers") as work:
 
         def watch(what: str, done: int, count: int) -> None:
@@ -113,7 +115,8 @@ def execute(args: argparse.Namespace) -> None:
 
     write_folder(folder, {"points.csv": _table(rows, rows), "front.csv": _table(best, rows)})
     if not best:
-        raise CheckError(f"none of {len(rows)} points could be ({folder / 'points.csv'}): {rows[0]['reason']}")
+        reason = next(row["reason"] for row in rows if row["reason"])
+        raise CheckError(f"none of {len(rows)} points could be ({folder / 'points.csv'}): {reason}")
     draw_front(rows, str(folder / "front.png"))
     names = ["points.csv", "front.csv", "front.png", "points.jsonl"]
     if args.json:
@@ -133,7 +136,7 @@ def _formula(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "source": text,
         "box": dict(zip(names, parse_box(args.box, names), strict=True)) if args.box else None,
-        "error": None if args.error is None else parse_number(args.error),
+        "error": read_error(args.error),
         **({} if args.keep is None else {"keep": args.keep}),
     }
 
@@ -148,6 +151,13 @@ def _learned(args: argparse.Namespace) -> dict[str, Any]:
         **({} if args.budgets is None else {"budgets": _numbers(args.budgets, "--budgets")}),
         **({} if args.effort is None else {"effort": args.effort}),
     }
+
+
+def _expect_rings(names: Sequence[str]) -> None:
+    """Refuse what is no ring, before any work; ``fixed:BITS`` leaves the fraction to the compiler."""
+    for name in names:
+        if not re.fullmatch("fixed:[0-9]+", name):
+            parse_ring(name)
 
 
 def _list(text: str) -> list[str]:

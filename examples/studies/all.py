@@ -4,7 +4,18 @@ import argparse
 from importlib import import_module
 
 #: In the order of the documents.
-STUDIES = ["parity", "addition", "languages", "sawtooth", "gradients"]
+STUDIES = [
+    "theorem",
+    "machines",
+    "block",
+    "sparsity",
+    "parity",
+    "addition",
+    "languages",
+    "sawtooth",
+    "gradients",
+    "explain",
+]
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

@@ -60,6 +60,11 @@ def compile_model(
     allowed = None if error is None else as_number(error, "error")
     if allowed is not None and allowed <= 0:
         raise InputError(f"error must be above zero, not {error}")
+    if allowed is not None and imported.argmax and not has_functions(imported):
+        raise InputError(
+            f"{imported.title}: it sends the number of a class, in which no error can be: leave error out, or ask for "
+            "probabilities=True (--probabilities)"
+        )
     activations: Activations = {}
     source = imported
     if has_functions(imported):
@@ -201,8 +206,8 @@ class ImportedProgram(Program):
 
     @property
     def tried(self) -> dict[str, float]:
-        """The formats that were tried, with the number of rows that they decide otherwise than floats; for numbers the
-        largest error, in parts of what is allowed."""
+        """The formats that were tried, with the number of rows that they decide otherwise than floats, and of rows
+        between them above one in 256; for numbers the largest error, in parts of what is allowed."""
         return dict(self.origin.tried)
 
     @property

@@ -15,7 +15,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
-from skinny.model.errors import CheckError, InputError
+from skinny.model.errors import CheckError, InputError, ToolError
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.limits import Limits
 from skinny.model.machine.cycles import cycles_per_inference
@@ -45,7 +45,7 @@ def unit_key(unit: Unit) -> str:
 
 
 def finished(unit: Unit, limits: Limits) -> Result:
-    """The result of ``unit``, found within the ``limits``."""
+    """The result of ``unit``, found within the ``limits``. What is raised is not about the unit."""
     kinds: dict[str, Callable[..., Result]] = {
         "formula": _compiled,
         "table": _learned,
@@ -56,6 +56,8 @@ def finished(unit: Unit, limits: Limits) -> Result:
         with limits.applied(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # rows outside the box of the training data are a matter of `skinny learn`
             return kinds[unit["kind"]](**{name: value for name, value in unit.items() if name != "kind"})
+    except ToolError:
+        raise  # the design is not the reason
     except (InputError, CheckError) as error:
         return {"reason": str(error)}
 

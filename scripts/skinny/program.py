@@ -134,11 +134,11 @@ def compile(
     registers, unless it is asked otherwise.
     ``skinny compile --help`` explains the other options.
 
-    In place of a formula, an estimator of scikit-learn, or a network in ONNX (the path of its ``.onnx`` file, or what
-    ``onnx.load`` gives), gives an :class:`ImportedProgram` (docs/models.md). It keeps no promise and uses as many
-    registers as it needs, unless it is asked otherwise. ``calibration`` are rows by which a format is chosen. With
-    ``probabilities`` a classifier sends the scores of all classes, of which the host makes probabilities, and with
-    ``keep_zeros`` weights that are zero stay, so that ``set_weights`` can change them.
+    In place of a formula, an estimator of scikit-learn or of Skinny, alone or behind scalers, or a network in ONNX (the
+    path of its ``.onnx`` file, or what ``onnx.load`` gives), gives an :class:`ImportedProgram` (docs/models.md). It
+    keeps no promise and uses as many registers as it needs, unless it is asked otherwise. ``calibration`` are rows by
+    which a format is chosen. With ``probabilities`` a classifier sends the scores of all classes, of which the host
+    makes probabilities, and with ``keep_zeros`` weights that are zero stay, so that ``set_weights`` can change them.
 
     A :class:`~skinny.Machine` gives the program of its resolvent. Circuits (the path of a ``.blif`` file), sum-product
     networks (a ``.json`` file), expressions of SymPy, product layers and graphs of constituents are compiled like

@@ -25,9 +25,11 @@ class Record:
         self._path = path
         self._results: dict[str, dict[str, Any]] = {}
         self._file = -1
+        self._made = False
         if path is None:
             return
         try:
+            self._made = not Path(path).parent.exists()
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         except OSError as error:
@@ -60,6 +62,11 @@ class Record:
 
     def __exit__(self, *_: object) -> None:
         if self._file >= 0:
+            # What never began leaves nothing behind.
+            if not self._results and self._path is not None:
+                os.unlink(self._path)
+                if self._made:
+                    Path(self._path).parent.rmdir()
             os.close(self._file)
 
     def __contains__(self, key: str) -> bool:

@@ -270,8 +270,8 @@ def _add_figures(rows: Sequence[Row], kind: str, work: _Work) -> None:
     names = ("program", "format", "threads", "registers", "device")
     found = work.results(WORDS[kind], [{"kind": kind, **{name: row[name] for name in names}} for row in rows])
     for row, result in zip(rows, found, strict=True):
-        row["reason"] = None
-        row |= {"figures": None if "reason" in result else kind} | result
+        row |= dict.fromkeys(FIGURES) | {"cycles": row["cycles"], "front": False, "reason": None} | result
+        row["figures"] = None if row["reason"] else kind
     _mark([row for row in rows if row["figures"] == kind])
 
 

@@ -20,7 +20,7 @@ from skinny.sim.cache import cached
 
 from .devices import Device
 from .expected import Expected
-from .tools import run_tool, tool_version
+from .tools import Done, run_tool, tool_version
 
 __all__ = ["NO_COLLISION", "Cells", "Netlist", "check_blocks", "check_log", "check_netlist", "synthesise"]
 
@@ -134,7 +134,10 @@ def synthesise(component: wiring.Component, top: str, device: Device, expected: 
         (folder / "script.ys").write_text("\n".join(script) + "\n")
         done = run_tool("yosys", ["-q", "-l", "yosys.log", "script.ys"], folder)
         if done.code:
-            raise InputError(f"yosys failed: {done.complaint}")
+            # What Yosys asserts of itself stands only in the log that it writes.
+            log = folder / "yosys.log"
+            said = log.read_text(errors="replace") if log.is_file() and not done.log.strip() else done.log
+            raise InputError(f"yosys failed: {Done(done.code, said).complaint}")
 
     netlist = Netlist(cached(["synthesis", tool_version("yosys"), *script, text], make), top)
     check_netlist(netlist, expected)

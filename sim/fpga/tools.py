@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from typing import NamedTuple, TypeVar
 
-from skinny.model.errors import InputError
+from skinny.model.errors import InputError, ToolError
 from skinny.sim.cache import cached
 
 __all__ = ["TOOLS", "Done", "launcher", "prepare", "processors", "run_tool", "share", "side_by_side", "tool_version"]
@@ -89,10 +89,14 @@ _free = BoundedSemaphore(processors())
 
 
 def run_tool(tool: str, arguments: Sequence[str], folder: Path) -> Done:
-    """Run ``tool`` in ``folder``, as soon as a processor is free: no more tools run at a time than there are."""
+    """Run ``tool`` in ``folder``, as soon as a processor is free: no more tools run at a time than there are. Raises
+    :exc:`ToolError` when it is killed."""
     code = prepare(tool)
     with _free:
-        return _call(tool, arguments, folder, code)
+        done = _call(tool, arguments, folder, code)
+    if done.code < 0:
+        raise ToolError(f"{tool} was killed (signal {-done.code})")
+    return done
 
 
 def side_by_side(

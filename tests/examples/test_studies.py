@@ -68,6 +68,113 @@ def test_tables_show_numbers_as_people_read_them(module):
     ]
 
 
+def test_theorem(quick):
+    found = quick("theorem")
+    laws = found["laws"]
+    assert laws.pop("2×2 matrices") < found["programs"]
+    assert set(laws.values()) == {found["programs"]}
+    for row in found["lengths"]["products, balanced"]:
+        assert row["textbook"] == row["4^d"]
+    for rows in found["lengths"].values():
+        for row in rows:
+            assert row["none"] <= row["all promises"] <= row["in place"] <= row["textbook"] <= row["4^d"]
+    for counts in found["curves"].values():
+        assert counts == sorted(counts, reverse=True)
+    assert found["curves"]["none"][0] == 17
+    assert found["curves"]["linear,reversible"][0] == 58
+
+
+def test_the_textbook_program_is_that_of_the_document(module):
+    theorem = module("theorem")
+    assert theorem.textbook(("*", "f", "g"), 0, 2) == [(2, 1, -1, "g"), (1, 0, 1, "f"), (2, 1, 1, "g"), (1, 0, -1, "f")]
+    formula = theorem.chain(9)
+    assert len(theorem.textbook(formula, 1, 0)) == theorem.length(formula)
+
+
+def test_machines(quick):
+    found = quick("machines")
+    assert all(held for laws in found["laws"].values() for held in laws.values())
+    for row in found["shapes"].values():
+        assert row["instructions"] == row["weights"] + row["nodes"]
+        assert row["program depth"] == row["backward depth"] == row["depth"] + 1
+    assert found["depths"]["all nodes of the step before"] == [3 * steps - 1 for steps in (1, 2, 4, 8, 16)]
+    assert found["depths"]["only layers up to its own"] == [steps + 1 for steps in (1, 2, 4, 8, 16)]
+    assert found["agreed"]
+    for row in found["costs"].values():
+        assert row["backwards, at a point"] <= row["anywhere"] < 1.1 * row["forwards"]
+    assert all(row[2] and row[4] for row in found["core"].values())
+
+
+def test_block(quick):
+    found = quick("block")
+    assert [row[4] for row in found["ranks"]] == [7, 10, 9]
+    assert all(share > 0.3 for (share,) in found["learned"].values())
+
+
+def test_ranks_and_gradients_of_products(module):
+    """Against fractions, and against small differences."""
+    block = module("block")
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 9, (6, 2)) @ rng.integers(0, 9, (2, 7))
+    assert block.rank(table) == np.linalg.matrix_rank(table) == 2
+    assert block.rank(np.zeros((3, 3), int)) == 0
+    network = block.Network(3, 2, 3, rng)
+    network.weights = [w.astype(float) for w in network.weights]
+    x, slope = rng.standard_normal((4, 3)), rng.standard_normal((4, 2))
+    found = network.gradients(slope, network.run(x)[1])
+    for w, g in zip(network.weights, found, strict=True):
+        at = tuple(rng.integers(size) for size in w.shape)
+        values = []
+        for step in (1e-5, -2e-5):
+            w[at] += step
+            values.append((network.run(x)[0] * slope).sum())
+        w[at] += 1e-5
+        assert g[at] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-4, abs=1e-8)
+
+
+def test_sparsity(quick):
+    found = quick("sparsity")
+    for row in found["sizes"]:
+        assert row["equal"]
+        assert row["none"] <= row["expanded"]
+        assert row["none"] <= 7 * row["inputs"] - 6
+    for row in found["graphs"]:
+        assert (row["inputs"], row["pairing"]) == (True, True)
+        assert row["weights"][1] < row["weights"][0] == 46
+        assert row["cycles"][1] < row["cycles"][0]
+
+
+def test_forms_follow_their_gradients_and_their_formula(module):
+    sparsity = module("sparsity")
+    rng = np.random.default_rng(0)
+    forms = sparsity.Forms(rng)
+    x = np.concatenate([rng.uniform(-1, 1, (5, 6)), np.ones((5, 1))], axis=1)
+    slope = rng.standard_normal(5)
+    found = forms.gradients(x, slope, forms.run(x)[1])
+    for w, g in zip(forms.w, found, strict=True):
+        for at in np.ndindex(w.shape):
+            values = []
+            for step in (1e-5, -2e-5):
+                w[at] += step
+                values.append((forms.run(x)[0] * slope).sum())
+            w[at] += 1e-5
+            assert g[at] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-4, abs=1e-8)
+    names = {f"x{n}": x[:, n] for n in range(6)}
+    for line in forms.written().splitlines():
+        name, _, text = line.removeprefix("let ").partition(" = ")
+        names[name] = eval(text, {}, names)
+    assert names["y"] == pytest.approx(forms.run(x)[0], abs=0.1)
+
+
+def test_explain(quick):
+    found = quick("explain")
+    assert found["rest"]["program"][1] < 0.01
+    counts = {name: np.mean(found["counts"][name]) for name in found["counts"]}
+    assert counts["program: shares"] < counts["program: by chance"] / 2
+    assert counts["network: shares"] < counts["network: by chance"] / 2
+    assert all(first == 1 for first, _ in found["parts"])
+
+
 def test_parity(quick):
     found = quick("parity")
     assert found["wrong"] == 0

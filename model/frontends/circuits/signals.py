@@ -6,9 +6,12 @@ have one number, so that what several signals share is there once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from skinny.model.formula.formula import Formula, constant, product, total
+from skinny.model.limits import check
 
 from .truth import ones, variable
 
@@ -16,6 +19,8 @@ __all__ = ["ONE", "ZERO", "Signals"]
 
 #: The constant signals.
 ZERO, ONE = 0, 1
+#: Rows that a pair of signals must be in to be summed once.
+WORTH_SHARING = 3
 
 #: A node: ``("input", name)``, ``("xor", signals)`` or ``("and", signals)``; those of an exclusive or are not
 #: complemented.
@@ -60,6 +65,28 @@ class Signals:
         if len(parts) < 2:
             return parts.pop() if parts else ONE
         return self._number(("and", frozenset(parts)))
+
+    def sums(self, rows: Sequence[set[int]]) -> list[int]:
+        """The exclusive ors of the signals in each row. Pairs that most rows have are summed once, as long as that
+        saves something: a pair takes two cycles, and each row saves one."""
+        left = [set(row) for row in rows]
+        counts: Counter[tuple[int, int]] = Counter()
+        for row in left:
+            counts.update(combinations(sorted(row), 2))
+        while counts:
+            check()
+            pair, uses = max(counts.items(), key=lambda item: (item[1], -item[0][0], -item[0][1]))
+            if uses < WORTH_SHARING:
+                break
+            both = self.xor(pair)
+            for row in left:
+                if pair[0] in row and pair[1] in row:
+                    counts.subtract(combinations(sorted(row), 2))
+                    row -= set(pair)
+                    row ^= {both}
+                    counts.update(combinations(sorted(row), 2))
+            counts = +counts
+        return [self.xor(row) for row in left]
 
     def reads(self, signal: int) -> Sequence[int]:
         """The signals that a node reads, in order; none of an input."""

@@ -7,12 +7,12 @@ have are summed once. Orders of the inputs and places of the border are tried; t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import permutations
 
 from skinny.model.limits import check
 
+from .inverse import find_inverse, inverse_signals
 from .signals import ONE, Signals
 from .truth import cofactors, monomials, normal_form, ones
 
@@ -27,6 +27,9 @@ MOST_NORMAL = 5
 def synthesise(signals: Signals, tables: Sequence[int], inputs: Sequence[int]) -> list[int]:
     """The functions ``tables`` of the signals ``inputs``, which are not complemented, as signals."""
     count = len(inputs)
+    inverse = find_inverse(tables, count)
+    if inverse is not None:
+        return inverse_signals(signals, inverse, inputs, synthesise)
     best: tuple[int, tuple[int, ...], int] | None = None
     for order in _orders(count):
         for border in range(max(0, count - MOST_NORMAL), count + 1):
@@ -105,9 +108,8 @@ class _Split:
         """Functions as sums of products."""
         rows = [set(monomials(normal_form(table, self.count))) for table in tables]
         terms = {term: self.term(term) for row in rows for term in row}
-        named = [{terms[term] for term in row} for row in rows]
-        self.share_pairs(named)
-        return {table: self.signals.xor(row) for table, row in zip(tables, named, strict=True)}
+        made = self.signals.sums([{terms[term] for term in row} for row in rows])
+        return dict(zip(tables, made, strict=True))
 
     def term(self, term: int) -> int:
         """The product of the inputs that are the bits of ``term``, in the order of the inputs."""
@@ -116,23 +118,3 @@ class _Split:
             if term >> place & 1:
                 found = self.signals.both((self.inputs[place], found))
         return found
-
-    def share_pairs(self, rows: list[set[int]]) -> None:
-        """Sum pairs of terms that most rows have, once, as long as that saves something: a pair takes two cycles, and
-        each row saves one."""
-        counts: Counter[tuple[int, int]] = Counter()
-        for row in rows:
-            counts.update(combinations(sorted(row), 2))
-        while counts:
-            check()
-            pair, uses = max(counts.items(), key=lambda item: (item[1], -item[0][0], -item[0][1]))
-            if uses < 3:
-                return
-            both = self.signals.xor(pair)
-            for row in rows:
-                if pair[0] in row and pair[1] in row:
-                    counts.subtract(combinations(sorted(row), 2))
-                    row -= set(pair)
-                    row.add(both)
-                    counts.update(combinations(sorted(row), 2))
-            counts = +counts

@@ -133,7 +133,10 @@ def _outputs(
 
 
 def _steps(estimator: Any) -> list[Any]:
-    """The steps of a pipeline, those of pipelines inside too."""
+    """The steps of a pipeline, those of pipelines inside too, and of the best that a search found."""
+    if known_class(estimator, {"BaseSearchCV": None}):
+        expect_fitted(estimator, "best_estimator_")
+        return _steps(estimator.best_estimator_)
     if known_class(estimator, {"Pipeline": None}) is None:
         return [estimator]
     out = []

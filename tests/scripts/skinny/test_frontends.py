@@ -126,7 +126,7 @@ def test_circuits_on_the_simulated_core(tmp_path):
         lines += [f"{x:08b}"[::-1] + " 1" for x in range(256) if SBOX[x] >> bit & 1]
     (tmp_path / "sbox.blif").write_text("\n".join(lines))
     program = skinny.compile(tmp_path / "sbox.blif")
-    assert program.model.words + program.model.emits <= 650
+    assert program.model.words + program.model.emits <= 230
     told = program.simulate(
         {f"x{bit}": [x >> bit & 1 for x in range(256)] for bit in range(8)}, registers="memory", simulator="bulk"
     )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import skinny
+from skinny.model.errors import ToolError
 from skinny.model.limits import DEFAULTS
 from skinny.model.program.text import loads
 from skinny.points import finished, unit_key
@@ -50,6 +51,15 @@ def test_what_cannot_be_has_its_reason(unit, reason):
     found = finished(unit, DEFAULTS)
     assert list(found) == ["reason"]
     assert reason in found["reason"]
+
+
+def test_a_tool_that_was_killed_is_no_result(monkeypatch):
+    def killed(*call):
+        raise ToolError("yosys was killed (signal 9)")
+
+    monkeypatch.setattr("skinny.sim.fpga.report.implement", killed)
+    with pytest.raises(ToolError):
+        finished(core(kind="synthesis"), DEFAULTS)
 
 
 def test_an_estimate_is_that_of_skinny_fpga():

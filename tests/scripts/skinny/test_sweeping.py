@@ -81,6 +81,20 @@ def test_what_fails_outside_of_a_point_is_tried_again(scheduler, tmp_path, monke
     assert path.read_bytes().count(b"\n") == 2
 
 
+def test_a_synthesis_that_fails_leaves_neither_figures_nor_a_place_on_the_front(scheduler, monkeypatch):
+    def synthesised(**unit):
+        if unit["threads"] == 1:
+            raise InputError("the core does not fit")
+        return {"cycles": 7, "lut": 300, "cells": 600, "mhz": 40.0, "inferences_per_second": 5e6}
+
+    monkeypatch.setattr("skinny.points._synthesised", synthesised)
+    options = SMALL | {"rings": ["fixed:12"], "threads": [1, 4], "synthesis": "front"}
+    one, four = skinny.sweep(CUBE, scheduler=scheduler, **options)
+    assert (one["front"], one["figures"], one["lut"], one["reason"]) == (False, None, None, "the core does not fit")
+    assert one["cycles"] > 0
+    assert (four["front"], four["figures"], four["lut"], four["reason"]) == (True, "synthesis", 300, None)
+
+
 def test_the_front_is_what_nothing_beats():
     rng = random.Random(1)
     rows = [

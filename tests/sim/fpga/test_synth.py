@@ -39,6 +39,16 @@ def test_yosys_fails(up5k, twister, monkeypatch):
         synthesise(twister(22), "twister", up5k)
 
 
+def test_what_yosys_says_in_its_log_alone_is_told(up5k, twister, monkeypatch):
+    def asserts(tool, arguments, folder):
+        (folder / "yosys.log").write_text("1. Executing a pass.\nERROR: Assert `a == b' failed in rtlil.cc:3.\n")
+        return Done(1, "")
+
+    monkeypatch.setattr(synth, "run_tool", asserts)
+    with pytest.raises(InputError, match=r"^yosys failed: Assert `a == b' failed in rtlil\.cc:3\.$"):
+        synthesise(twister(23), "twister", up5k)
+
+
 def forged(folder, log="", cells=None, read=(2, 3, 4)):
     """A netlist with the input bits 2, 3 and 4, of which a LUT reads ``read``."""
     counts = {"SB_LUT4": 10, "SB_DFF": 10, "SB_MAC16": 1, "SB_RAM40_4K": 3} | (cells or {})

@@ -4,7 +4,7 @@ import time
 from threading import Barrier, BoundedSemaphore, Thread
 
 import pytest
-from skinny.model.errors import InputError
+from skinny.model.errors import InputError, ToolError
 from skinny.sim.fpga import tools
 from skinny.sim.fpga.tools import Done, prepare, run_tool, share, side_by_side, tool_version
 
@@ -36,6 +36,13 @@ def test_a_failure_is_told(up5k, tmp_path):
     done = run_tool("yosys", ["-q", "-p", "read_rtlil nothing.il"], tmp_path)
     assert done.code == 1
     assert "nothing.il" in done.complaint
+
+
+def test_a_tool_that_was_killed_says_nothing_about_the_design(tmp_path, monkeypatch):
+    monkeypatch.setattr(tools, "prepare", lambda tool: tmp_path)
+    monkeypatch.setattr(tools, "_call", lambda *call: Done(-9, "Info: placing\n"))
+    with pytest.raises(ToolError, match=r"^yosys was killed \(signal 9\)$"):
+        run_tool("yosys", [], tmp_path)
 
 
 def test_compiled_once(tmp_path, monkeypatch):

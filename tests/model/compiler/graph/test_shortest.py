@@ -110,3 +110,13 @@ def test_a_network_that_does_not_fit_is_given_up_soon(monkeypatch):
     outputs = parse_formula("\n".join([*lines, "y = " + " + ".join(layer)]))
     assert shortest(outputs, operations(*outputs.values()), frozenset(), 8, frozenset(), 10**9) is None
     assert 0 < count["x"] < 20 * 3 * size**2
+
+
+def test_a_long_form_is_built_once_for_its_square_whatever_it_is_multiplied_with():
+    """``5*f^2``: eight terms of ``f``, two applies that take it from the accumulator, a term for the square."""
+    one, other = (" + ".join(f"{n + start}*x{n}" for n in range(8)) for start in (2, 11))
+    outputs = parse_formula(f"x0 + 5*({one})^2 - 3*({other})^2")
+    written = operations(*outputs.values())
+    program = shortest(outputs, written, frozenset(), 16, frozenset(), 5000)
+    prove(program, outputs, written)
+    assert program.words == (8 + 2) + (8 + 2) + 3

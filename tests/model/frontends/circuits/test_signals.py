@@ -28,6 +28,7 @@ def test_what_cancels_and_what_is_constant(made):
     assert signals.xor((a, a ^ 1)) == ONE
     assert signals.xor((a, b, b)) == a
     assert signals.xor((a ^ 1, b)) == signals.xor((a, b)) ^ 1
+    assert signals.xor((a ^ 1, b ^ 1)) == signals.xor((a, b))
     assert signals.both((a, a ^ 1)) == ZERO
     assert signals.both((a, ONE)) == a
     assert signals.both((a, ZERO)) == ZERO
@@ -69,3 +70,16 @@ def test_cycles(made):
     assert signals.cycles([signals.xor((signals.both((a, b)), c))]) == 2
     assert signals.cycles([signals.xor((signals.both((xor, c)), signals.both((a, b))))]) == 4
     assert signals.needed([xor]) == [a, b, xor]
+
+
+def test_sums_share_pairs_that_most_rows_have(made):
+    signals, a, b, c = made
+    d = signals.input("d")
+    found = signals.sums([{a, b, c}, {a, b, d}, {a, b, c, d}, {c}, set(), {a, b}])
+    pair = signals.xor((a, b))
+    assert [sorted(signals.reads(each)) for each in found[:2]] == [sorted((pair, c)), sorted((pair, d))]
+    assert found[3:] == [c, ZERO, pair]
+    assert signals.truth(found[2:3], [a, b, c, d]) == [0b0110100110010110]
+    assert signals.cycles(found) == 2 + 2 + 2 + 3
+    apart = signals.sums([{a, c}, {a, d}])
+    assert signals.cycles(apart) == 4

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -180,6 +181,14 @@ def test_shapes_that_are_no_estimator_are_refused():
         InputError, match="MLPClassifier: it gives 2 outputs for 2 classes; fit it with one label a row"
     ):
         import_model(model)
+
+
+def test_a_search_is_the_best_that_it_found():
+    search = GridSearchCV(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1000]}, cv=2)
+    with pytest.raises(InputError, match=r"GridSearchCV: it is not fitted; call fit\(X, y\)"):
+        import_model(search)
+    search.fit(ROWS, NUMBERS)
+    assert skinny.compile(search).predict(ROWS) == pytest.approx(search.predict(ROWS))
 
 
 def test_two_classes_are_one_score():
