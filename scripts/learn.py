@@ -34,7 +34,8 @@ for inputs in the box of the training data.
 
 --image HxW says that a row is an image, so that copies of it are turned and moved. --device measures the core on an
 FPGA. --demo digits learns the 8×8 digits of scikit-learn and measures the core on UP5K. --pictures FOLDER draws
-accuracy against cycles, the confusion matrix and, of images, what each form attends to.
+accuracy against cycles beside the rivals, the confusion matrix and, of images, what each form attends to and which
+pixels make the difference between two of them.
 
 JSON keys: task, rows, test_rows, classes, dropped, budget, cycles, setting, score (on rows kept back from training),
 test (float, fixed, rtl: accuracy or R²), outside, curve (budget, cycles, setting, score, test), ring, registers,
@@ -204,19 +205,25 @@ def _two_rows(table: Table, tested: NDArray[np.int64]) -> tuple[int, int]:
     return int(tested[0]), int(tested[others[0] if len(others) else -1])
 
 
-def _explained(estimator: Any, table: Table, first: int, second: int) -> dict[str, Any]:
+def _shares(estimator: Any, table: Table, first: int, second: int) -> tuple[str, dict[str, Any], dict[str, float]]:
+    """The output that differs most between two rows, the whole explanation, and the share of each input in that."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = estimator.explain(table.rows[first], table.rows[second])
     name, part = max(found["outputs"].items(), key=lambda item: abs(float(item[1]["difference"])))
-    shares = sorted(part["shares"].items(), key=lambda item: -abs(float(item[1])))[:5]
+    return name, found, {key: float(value) for key, value in part["shares"].items()}
+
+
+def _explained(estimator: Any, table: Table, first: int, second: int) -> dict[str, Any]:
+    name, found, every = _shares(estimator, table, first, second)
+    shares = sorted(every.items(), key=lambda item: -abs(item[1]))[:5]
     return {
         "rows": [first + 1, second + 1],
         "targets": [table.targets[first].item(), table.targets[second].item()],
         "parts": found["parts"],
         "output": name,
-        "difference": float(part["difference"]),
-        "shares": {key: float(value) for key, value in shares},
+        "difference": float(found["outputs"][name]["difference"]),
+        "shares": dict(shares),
     }
 
 
@@ -229,7 +236,7 @@ def _draw(
     image: tuple[int, int] | None,
 ) -> list[str]:
     """The pictures, as names of files."""
-    from .learn_picture import draw_attention, draw_confusion, draw_curve
+    from .learn_picture import draw_attention, draw_confusion, draw_curve, draw_explanation
 
     folder = Path(args.pictures)
     write_folder(folder, {})
@@ -255,6 +262,14 @@ def _draw(
     if image is not None:
         written.append(folder / "attention.png")
         draw_attention(estimator.program_.model, estimator.columns_, image, str(written[-1]))
+        written.append(folder / "explain.png")
+        pair = _two_rows(table, tested)
+        name, _, shares = _shares(estimator, table, *pair)
+        pixels = np.zeros(table.rows.shape[1])
+        pixels[estimator.columns_] = [shares[each] for each in estimator.program_.inputs]
+        labels = [f"row {row + 1}: {table.targets[row]}" for row in pair]
+        images = (table.rows[pair[0]], table.rows[pair[1]])
+        draw_explanation(images, labels, name, pixels, image, str(written[-1]))
     return [str(path) for path in written]
 
 

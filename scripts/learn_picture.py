@@ -12,7 +12,7 @@ from skinny.model.program.forms import Linear
 from skinny.model.program.program import Program
 from skinny.trace import save_picture
 
-__all__ = ["attention", "draw_attention", "draw_confusion", "draw_curve"]
+__all__ = ["attention", "draw_attention", "draw_confusion", "draw_curve", "draw_explanation"]
 
 
 def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
@@ -43,6 +43,8 @@ def draw_curve(
         else:
             axes.plot([cycles], [score], "s", color=f"C{number}", label=name)
     axes.set_xscale("log")
+    axes.set_xticks([cycles for cycles, _ in points], [f"{cycles:,}" for cycles, _ in points])
+    axes.minorticks_off()
     axes.set_xlabel("cycles of an inference")
     axes.set_ylabel("accuracy on test rows" if classes else "R² on test rows")
     axes.grid(alpha=0.3)
@@ -81,6 +83,7 @@ def draw_attention(program: Program, columns: NDArray[np.int64], image: tuple[in
             most = np.abs(weights).max()
             each.imshow(weights, cmap="RdBu", vmin=-most, vmax=most)
             each.set_title(names[place] if len(names) == len(forms) else forms[place][0], fontsize=8)
+    figure.suptitle("weights of each form: blue above zero, red below", fontsize=9)
     write_file(path, lambda file: save_picture(figure, file))
 
 
@@ -97,4 +100,26 @@ def draw_confusion(classes: NDArray[Any], truth: NDArray[Any], found: NDArray[An
     axes.set_yticks(range(len(classes)), classes)
     axes.set_xlabel("decided")
     axes.set_ylabel("true")
+    write_file(path, lambda file: save_picture(figure, file))
+
+
+def draw_explanation(
+    rows: tuple[NDArray[Any], NDArray[Any]],
+    labels: Sequence[str],
+    output: str,
+    shares: NDArray[np.float64],
+    image: tuple[int, int],
+    path: str,
+) -> None:
+    """Two images, and by how much each pixel changes ``output`` from the first to the second."""
+    figure, (axes,) = _figure(7, 2.8, 1, 3)
+    for each, row, label in zip(axes, rows, labels, strict=False):
+        each.imshow(row.reshape(image), cmap="Greys")
+        each.set_title(label, fontsize=9)
+    most = float(np.abs(shares).max()) or 1.0
+    drawn = axes[2].imshow(shares.reshape(image), cmap="RdBu", vmin=-most, vmax=most)
+    axes[2].set_title(f"change of {output}: {shares.sum():+.3g}", fontsize=9)
+    figure.colorbar(drawn, ax=axes[2])
+    for each in axes:
+        each.axis("off")
     write_file(path, lambda file: save_picture(figure, file))

@@ -3,7 +3,6 @@
 import contextlib
 import re
 import shutil
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -34,8 +33,8 @@ FLAGS = (
     "--disable-sync",
     "--window-size=1400,1000",
 )
-#: Seconds within which 10^5 steps are shown (seen: 1.4 to 4 on a busy machine) and a step is taken and drawn (0.04).
-OPENED, STEPPED = 20, 0.5
+#: Seconds until a page that does not open is given up; 10^5 steps were shown in 1.4 to 4.
+OPENED = 300
 
 
 @pytest.fixture(scope="module")
@@ -297,6 +296,16 @@ def test_shares_are_sorted_bars_for_each_output(show):
     assert [(row[0], row[-2]) for row in rows()] == [("a", "1"), ("sum", "1")]
 
 
+def test_differences_beyond_the_floats(show, folder):
+    (folder / "l.skn").write_text("skinny 1\nwidth 3\ninputs a\nR0 += a*R1\nR2 += a*R0\nR0 += a*R2\nemit y = R0\nend\n")
+    page = show("l.skn", "--a", f"a={10**150}", "--b", f"a={3 * 10**120}")
+    page.press(Keys.END)
+    assert [page.by_id(f"{side}0").text for side in "abd"] == ["≈1.00e450", "≈2.70e361", "≈-1.00e450"]
+    assert page.by_id("apart").text.startswith("apart by >1e300")
+    far = page.script("return [minus('≈3.0e400', '≈2.5e400'), times('≈3e200', '≈-4e200'), minus('≈1e400', '≈1e400')]")
+    assert far == ["≈5.000000e399", "≈-1.200000e401", 0]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pictures_are_drawn_in_their_colours(show, digits, answer, scheme):
     page = show("score.skn", "--a", "digits.csv:1", "--b", "digits.csv:2", "--shape", "8x8")
@@ -377,17 +386,18 @@ def test_ten_thousand_steps_are_far_below_two_megabytes(show):
     assert page.by_id("of").text == "of 10,000"
 
 
-def test_a_hundred_thousand_steps_open_and_move_quickly(show):
+def test_a_hundred_thousand_steps_open_and_few_points_are_drawn(show):
     save(large_program(100_000, fractions=False), "large.npz")
     write_values("large.csv", fractions=False)
-    began = time.monotonic()
-    page = show("large.npz", "--ring", "modular:32", "--a", "large.csv:1", "--b", "large.csv:2")  # opens within OPENED
-    print(f"explained and opened in {time.monotonic() - began:.1f} s")
-    spent = page.script(
-        "const began = performance.now(); for (let k = 1; k <= 10; k++) { go(k * 9000); drawTrace(); drawOverview(); }"
-        "return (performance.now() - began) / 10000"
+    page = show("large.npz", "--ring", "modular:32", "--a", "large.csv:1", "--b", "large.csv:2")
+    # What is drawn does not grow with the program: at most four points a pixel column for each register of each run.
+    drawn, width = page.script(
+        "let count = 0; const old = Path2D.prototype.lineTo;"
+        "Path2D.prototype.lineTo = function (...place) { count++; return old.apply(this, place); };"
+        "try { go(90000); drawTrace(); drawOverview(); } finally { Path2D.prototype.lineTo = old; }"
+        "return [count, document.getElementById('trace').clientWidth]"
     )
-    assert spent < STEPPED
+    assert 100 < drawn <= 3 * 2 * (4 * width + 2)
     program, ring = load("large.npz"), parse_ring("modular:32")
     values = [line.split(",") for line in Path("large.csv").read_text().split()[1:]]
     inputs = ring.encode_all([[Fraction(value) for value in row] for row in values])

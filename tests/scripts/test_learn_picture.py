@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import skinny
 from skinny.model.program import text
-from skinny.scripts.learn_picture import attention, draw_attention, draw_confusion, draw_curve
+from skinny.scripts.learn_picture import attention, draw_attention, draw_confusion, draw_curve, draw_explanation
 
 PROGRAM = """\
 skinny 1
@@ -40,4 +40,7 @@ def test_pictures_are_drawn(program, tmp_path):
     curve = [{"cycles": 20, "test": 0.9}, {"cycles": 10, "test": 0.7}]
     networks = [{"cycles": 18, "score": 0.8}, {"cycles": 9, "score": 0.6}]
     draw_curve(curve, networks, [("SVM", None, 0.95), ("L1", 40, 0.9)], True, str(tmp_path / "c.png"))
-    assert all((tmp_path / name).read_bytes()[1:4] == b"PNG" for name in ("a.png", "b.png", "c.png"))
+    images = (np.eye(2).ravel(), np.ones(4))
+    draw_explanation(images, ["1", "2"], "y", np.array([0.5, 0, -1, 0]), (2, 2), str(tmp_path / "d.png"))
+    names = ("a.png", "b.png", "c.png", "d.png")
+    assert all((tmp_path / name).read_bytes()[1:4] == b"PNG" for name in names)

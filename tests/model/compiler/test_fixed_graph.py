@@ -76,7 +76,8 @@ def test_several_outputs_on_more_registers():
     text, box = "let s = a*b + c; y = s^3 - c; z = s*a", dict.fromkeys("abc", (-1, 1))
     made, narrow = (compiled(text, 16, box, width=width, keep=PURE) for width in (6, 3))
     assert made.program.pure
-    assert made.program.words < narrow.program.words
+    # Blocks on as many registers take 15.
+    assert made.program.words <= 13 < narrow.program.words
 
     def wanted(a, b, c):
         s = a * b + c
