@@ -78,7 +78,7 @@ def _tried(outputs: Mapping[str, Formula], precision: Precision, attempt: Attemp
 def _met(
     outputs: Mapping[str, Formula], precision: Precision, attempt: Attempt[Made], error: Decimal | None
 ) -> Decimal | None:
-    """An error that is granted, from ``error`` on; none when none was found."""
+    """An error that is granted, from ``error`` on; none when none was found, or the limits do not allow to find one."""
     for _ in range(NAMED):
         if error is None:
             break
@@ -87,4 +87,6 @@ def _met(
             return error
         except RefusalError as refused:
             error = refused.closest.error
+        except InputError:  # the limits do not allow to find one; what was asked for is refused all the same
+            return None
     return None

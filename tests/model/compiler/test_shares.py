@@ -59,6 +59,19 @@ def test_polynomials_of_several_forms_are_not_tried_for_a_refusal():
 
 
 @pytest.mark.usefixtures("low_degrees")
+def test_a_refusal_stays_one_where_looking_for_what_can_be_met_takes_more_than_the_limits():
+    def attempt(precision, made):
+        raise InputError("compiling takes more than 4G of memory, the limit: --limit memory=SIZE raises it")
+
+    with pytest.raises(CheckError) as caught:
+        share_error(parse_formula("y = sqrt(x)"), Precision(24, None, BOX, Fraction("0.0012")), attempt)
+    assert str(caught.value) == (
+        "output y: sqrt(x) is out of reach on this box: a polynomial of degree 6, the highest, gives an error of 0.024 "
+        "before rounding, not 0.0012: ask for more, or take a smaller box"
+    )
+
+
+@pytest.mark.usefixtures("low_degrees")
 def test_what_rounding_cannot_meet_is_not_laid_to_the_polynomial():
     """A polynomial is within 0.0241; there are none that would leave more of it to rounding."""
     with pytest.raises(RefusalError) as caught:
