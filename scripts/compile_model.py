@@ -12,6 +12,7 @@ from skinny.model.program.storage import save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
+from skinny.values import several
 
 from .boxes import parse_box
 from .common import note, print_json, print_table, tell
@@ -50,7 +51,8 @@ def compile_model_file(args: argparse.Namespace) -> None:
     imported = import_model(args.formula, keep_zeros=args.keep_zeros)
     assert imported is not None
     if not args.json:
-        note(f"{args.formula}: compiling {len(imported.inputs):,} inputs, {len(imported.layers):,} layers")
+        size = f"{several(len(imported.inputs), 'input')}, {several(len(imported.layers), 'layer')}"
+        note(f"{args.formula}: compiling {size}")
     names = imported.inputs
     program = compile_model(
         imported,
@@ -80,7 +82,7 @@ def compile_model_file(args: argparse.Namespace) -> None:
         sys.stdout.write(dumps(model))
     if args.output is not None:
         form = f", {program.model.ring}" if program.model.ring else ""
-        note(f"{args.output}: {program.cycles:,} cycles on {program.width} registers{form}")
+        note(f"{args.output}: {several(program.cycles, 'cycle')} on {program.width} registers{form}")
     if program.model.ring:
         tell(lost_weights(program.model, parse_ring(program.model.ring)), strict=False)
 

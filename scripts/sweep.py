@@ -116,7 +116,7 @@ def execute(args: argparse.Namespace) -> None:
     write_folder(folder, {"points.csv": _table(rows, rows), "front.csv": _table(best, rows)})
     if not best:
         reason = next(row["reason"] for row in rows if row["reason"])
-        raise CheckError(f"none of {len(rows)} points could be ({folder / 'points.csv'}): {reason}")
+        raise CheckError(f"no point of {len(rows)} could be ({folder / 'points.csv'}): {reason}")
     draw_front(rows, str(folder / "front.png"))
     names = ["points.csv", "front.csv", "front.png", "points.jsonl"]
     if args.json:

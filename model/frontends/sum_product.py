@@ -73,6 +73,8 @@ class SumProductNetwork(Writable):
         if missing is not None:
             raise InputError(f"the root {self.root!r} says nothing of the variable {missing!r}")
         asked = given.get("query", ()) if query is None else query
+        if not isinstance(asked, Iterable) or isinstance(asked, Mapping):
+            raise InputError("query must be a list of names of variables")
         self.query = tuple(asked.split() if isinstance(asked, str) else asked)
         for name in self.query:
             if not isinstance(name, str) or name not in self.variables:
