@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from skinny.model import limits
 from skinny.model.errors import InputError
 from skinny.model.frontends.find import MODEL_FILES, import_model
 from skinny.model.program.storage import save
@@ -48,12 +49,12 @@ def compile_model_file(args: argparse.Namespace) -> None:
             raise InputError(f"{name} is about formulas: a trained model is compiled without it")
     if args.ring is not None and args.calibration is None and not args.box:
         raise InputError("--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI")
+    if args.weights is not None and not args.weights.endswith(MODEL_FILES):
+        raise InputError(f"{args.weights}: --weights takes a file of a model, NAME{' or NAME'.join(MODEL_FILES)}")
     imported = import_model(args.formula, keep_zeros=args.keep_zeros)
     assert imported is not None
-    if not args.json:
-        size = f"{several(len(imported.inputs), 'input')}, {several(len(imported.layers), 'layer')}"
-        note(f"{args.formula}: compiling {size}")
     names = imported.inputs
+    limits.tell(f"compiling {several(len(names), 'input')}, {several(len(imported.layers), 'layer')}")
     program = compile_model(
         imported,
         width=args.width,
@@ -65,8 +66,6 @@ def compile_model_file(args: argparse.Namespace) -> None:
         probabilities=args.probabilities,
     )
     if args.weights is not None:
-        if not args.weights.endswith(MODEL_FILES):
-            raise InputError(f"{args.weights}: --weights takes a file of a model, NAME{' or NAME'.join(MODEL_FILES)}")
         program = program.set_weights(args.weights)
     model = program.model if args.hop is None else program.windowed(args.hop).model
     if args.output is not None:

@@ -475,7 +475,7 @@ def _ring(given: Any) -> FixedPoint:
     """``fixed:BITS`` with all bits but two behind the point, which the scales of a learned program use best."""
     text = str(given)
     if re.fullmatch("fixed:[0-9]{1,2}", text):
-        text += f".{int(text[6:]) - 2}"
+        text += f".{max(0, int(text[6:]) - 2)}"
     ring = as_ring(text)
     if not isinstance(ring, FixedPoint):
         raise InputError(f"learned programs run in fixed:BITS or fixed:BITS.FRAC, not in {shown(given)}")
