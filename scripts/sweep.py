@@ -14,6 +14,7 @@ from skinny.compiling import box_names
 from skinny.model.errors import CheckError, InputError
 from skinny.model.files import expect_folder, read_text, write_folder
 from skinny.model.formula.parse import parse_definitions
+from skinny.model.frontends.find import FORMULA_FILES, MODEL_FILES
 from skinny.model.limits import FORMULA_BYTE
 from skinny.model.rings import parse_ring
 from skinny.sweeping import FIGURES, WORDS, WORKERS, sweep
@@ -86,8 +87,8 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     options = _learned(args) if args.target is not None else _formula(args)
+    expect_folder(args.output)
     folder = Path(args.output)
-    expect_folder(folder)
     _expect_rings(_list(args.rings))
     with working("starting the workers") as work:
 
@@ -131,6 +132,8 @@ def _formula(args: argparse.Namespace) -> dict[str, Any]:
         if getattr(args, option) is not None:
             raise InputError(f"--{option} is about what is learned from a table: give its column --target")
     given = args.source
+    if given.endswith((".csv", *FORMULA_FILES, *MODEL_FILES)) and not given.startswith("@"):
+        raise InputError(f"{given}: a sweep is of a formula or, with the column --target, of a CSV file to learn from")
     text = read_text(given.removeprefix("@"), FORMULA_BYTE) if given == "-" or given.startswith("@") else given
     names = box_names(parse_definitions(text))
     return {
