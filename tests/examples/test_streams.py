@@ -19,6 +19,8 @@ from scipy.linalg import solve_discrete_are
 from skinny.model.rings import parse_ring
 from skinny.model.run.stream import run_stream
 
+from .conftest import called
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -163,6 +165,24 @@ def test_streams_agree_with_libraries(folder, name, check_page, answered):
         assert len(found[output]) == len(values) > 100
         assert np.abs(values).max() > 10 * most
         assert np.abs(found[output] - values).max() < most, output
+
+
+@pytest.mark.parametrize("folder", ["fir", "cascade"], indirect=True)
+def test_in_floats_filters_are_those_of_scipy(folder, answered):
+    """With the coefficients that stand in the formula; the window of the first begins with zeros."""
+    lines = (folder / "formula.txt").read_text(encoding="utf-8").splitlines()
+    sums = [numbers_of(line.partition("=")[2]) for line in lines if re.match("let|next|y", line)]
+    (x,) = columns(folder / "samples.csv").values()
+    if len(sums) == 1:
+        wanted = signal.lfilter(sums[0], 1, x)
+    else:
+        sections = [[b0, b1, b2, 1, -a1, -a2] for (b0,), (b1, a1), (b2, a2) in zip(*[iter(sums)] * 3, strict=True)]
+        wanted = signal.sosfilt(sections, x)
+    assert called("skinny compile @formula.txt -o filter.skn")[0] == 0
+    padded = ["--pad"] if len(sums) == 1 else []
+    found = answered("run", "filter.skn", "--ring", "real", "--stream", "samples.csv", *padded)["outputs"]["y"]
+    assert len(sums) in (1, 9)
+    assert np.abs(np.array(found)[0] - wanted).max() < 1e-14
 
 
 @pytest.mark.parametrize("folder", ["equilibrium"], indirect=True)
