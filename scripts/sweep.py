@@ -34,7 +34,8 @@ on a quarter of the rows that nothing was learned from, or the proven error of a
 cycles, LUTs, logic cells, MHz and inferences a second. A point that cannot be is a row with its reason.
 
 The front has the points that no other point of the same device beats: none is better in accuracy or error, in area
-(logic cells of iCE40, LUTs of ECP5) or in inferences a second, and as good in the others.
+(logic cells of iCE40, LUTs of ECP5) or in inferences a second, and as good in the others. Of settings that come to the
+same core, such as more registers than the program needs, it has the first.
 All points are estimated. Those of the front, and those that no estimate can tell about, are then synthesised, and the
 front of what was synthesised is the answer. --synthesis none leaves it at estimates or, if there are none, at quality
 and cycles. Figures are those of `skinny fpga --no-gate-level`, best of 3 seeds.

@@ -40,6 +40,8 @@ WORKERS = 2
 PATIENCE = 5
 #: Columns of a row that synthesis or an estimate gives.
 FIGURES = ("cycles", "lut", "cells", "mhz", "inferences_per_second")
+#: What a core is made of: points that have all of it in common are one core.
+CORE = ("program", "format", "threads", "registers", "device")
 #: What is done to cores, in words.
 WORDS = {"estimate": "estimates", "synthesis": "syntheses"}
 
@@ -102,7 +104,11 @@ def sweep(
             _add_figures([row for row in rows if row["front"] or (row["reason"] and row["cycles"])], "synthesis", work)
     if not any(row["figures"] for row in rows):
         _mark([row for row in rows if row["cycles"]])
+    known_cores = set()
     for row in rows:
+        core = tuple(row[name] for name in CORE)
+        row["front"] = row["front"] and core not in known_cores
+        known_cores.add(core)
         del row["program"]
     return rows
 
@@ -272,8 +278,7 @@ def _add_programs(rows: Sequence[Row], fixed: Unit, work: _Work) -> None:
 def _add_figures(rows: Sequence[Row], kind: str, work: _Work) -> None:
     """Give each row that has a program the figures of its core."""
     rows = [row for row in rows if row["program"]]
-    names = ("program", "format", "threads", "registers", "device")
-    found = work.results(WORDS[kind], [{"kind": kind, **{name: row[name] for name in names}} for row in rows])
+    found = work.results(WORDS[kind], [{"kind": kind, **{name: row[name] for name in CORE}} for row in rows])
     for row, result in zip(rows, found, strict=True):
         row |= dict.fromkeys(FIGURES) | {"cycles": row["cycles"], "front": False, "reason": None} | result
         row["figures"] = None if row["reason"] else kind

@@ -188,6 +188,19 @@ def test_checksums_are_those_of_the_standard_library(folder, check_page, answere
     assert len(set(wanted)) == 8
 
 
+@pytest.mark.parametrize("folder", ["parity"], indirect=True)
+def test_parities_are_those_of_numpy(folder, check_page, answered):
+    runpy.run_path(str(folder / "make.py"))
+    check_page(folder)
+    found = answered("sim", "parity.skn", "--ring", "boolean", "--roll", "--inputs", "inputs.csv")["results"]["y"]
+    bits = np.stack(list(columns(folder / "inputs.csv").values()), axis=1).astype(int)
+    assert bits.shape == (8, 1000)
+    assert found == (bits.sum(axis=1) % 2).tolist()
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    words = (folder / "parity" / "listing.txt").read_text(encoding="utf-8").splitlines()[:5]
+    assert "\n".join(words) in page
+
+
 @pytest.mark.parametrize("folder", ["antiwindup"], indirect=True)
 def test_a_controller_is_retuned_while_it_runs(folder, check_page):
     """Between two samples a gain changes and the states stay, as for a controller that was begun anew with them."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -38,6 +39,8 @@ def asked(monkeypatch):
             errors={},
         )
 
+    # Other commands load more of the real one.
+    import_module("skinny.scripts.commands")
     stub = ModuleType("skinny.model.compiler.pipeline")
     stub.PASSES = ("peephole", "prune")
     stub.compile_formula = compile_formula

@@ -195,6 +195,7 @@ def test_what_is_no_valid_network_is_refused(given, message):
         ("[" * 100_000, r"bad.json: not JSON of a sum-product network \(nested too deep\)"),
         ('{"nodes": {"a": 1, "a": 2}}', "bad.json: 'a' is there twice"),
         ('{"nodes": NaN}', "bad.json: NaN is no number"),
+        ('{"variables": {"u": 2.5}, "root": "r", "nodes": {"r": {}}}', "bad.json: the variable 'u' .* values, not 5/2"),
         ("[]", "bad.json: a sum-product network has variables"),
     ],
 )

@@ -81,6 +81,14 @@ def test_what_fails_outside_of_a_point_is_tried_again(scheduler, tmp_path, monke
     assert path.read_bytes().count(b"\n") == 2
 
 
+def test_settings_that_come_to_the_same_core_are_on_the_front_once(scheduler):
+    """A product of four without promises needs three registers, whether it may have three or four."""
+    options = SMALL | {"rings": ["fixed:12"], "threads": [4], "widths": [3, 4], "keep": "none"}
+    first, second = skinny.sweep("y = a*b*c*d", scheduler=scheduler, **options)
+    assert (first["front"], second["front"]) == (True, False)
+    assert first | {"width": 4, "front": False} == second
+
+
 def test_a_synthesis_that_fails_leaves_neither_figures_nor_a_place_on_the_front(scheduler, monkeypatch):
     def synthesised(**unit):
         if unit["threads"] == 1:
