@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -48,7 +49,8 @@ def parse_table(text: str, target: str, path: str) -> Table:
     if len(names) < 2:
         raise InputError(f"{path}: there is no column beside the target")
     place = names.index(target)
-    rows = np.empty((len(lines) - 1, len(names) - 1))
+    others = [name for name in names if name != target]
+    rows = np.empty((len(lines) - 1, len(others)))
     texts = []
     for number, line in enumerate(lines[1:], 1):
         if len(line) != len(names):
@@ -56,13 +58,14 @@ def parse_table(text: str, target: str, path: str) -> Table:
         values = [value.strip() for value in line]
         texts.append(values.pop(place))
         for column, value in enumerate(values):
-            rows[number - 1, column] = _number(value, path, number, [n for n in names if n != target][column])
+            rows[number - 1, column] = _number(value, path, number, others[column])
         if not texts[-1]:
             raise InputError(f"{path}: row {number}, column {target!r}: the value is missing")
     if len(rows) < 8:
-        raise InputError(f"{path}: {len(rows)} rows are too few to learn from: 8 are the least")
+        count = "1 row is" if len(rows) == 1 else f"{len(rows)} rows are"
+        raise InputError(f"{path}: {count} too few to learn from: 8 are the least")
     targets = _targets(path, target, texts)
-    return Table(tuple(name for name in names if name != target), rows, targets)
+    return Table(tuple(others), rows, targets)
 
 
 def _number(text: str, path: str, row: int, column: str) -> float:
@@ -88,8 +91,9 @@ def _targets(path: str, target: str, texts: Sequence[str]) -> NDArray[Any]:
     if any(numbers) and not all(numbers):
         row = next(row for row, text in enumerate(texts, 1) if not DECIMAL.fullmatch(text))
         raise InputError(f"{path}: the column {target!r} has numbers and, in row {row}, {texts[row - 1][:40]!r}")
-    rare = min(different, key=texts.count)
-    if texts.count(rare) < 3:
+    counts = Counter(texts)
+    rare = min(different, key=counts.__getitem__)
+    if counts[rare] < 3:
         raise InputError(f"{path}: the class {rare!r} of {target!r} has fewer than 3 rows")
     return np.array(texts, dtype=str)
 
