@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from skinny.model.compiler.goal import parse_keep
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.formula.parse import parse_definitions
@@ -139,6 +140,7 @@ def _values(row: Row) -> tuple[float, ...]:
 
 def _formula(text: str, box: Any, error: Number | None, keep: str) -> Unit:
     """What the units of all programs of a formula have in common."""
+    parse_keep(keep)
     if "@" in re.sub("#.*", "", text):
         raise InputError("a sweep runs elsewhere, too, where no files are: its formula goes without @FILE inside")
     names = box_names(parse_definitions(text))
