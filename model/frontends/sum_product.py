@@ -73,8 +73,8 @@ class SumProductNetwork(Writable):
         if missing is not None:
             raise InputError(f"the root {self.root!r} says nothing of the variable {missing!r}")
         asked = given.get("query", ()) if query is None else query
-        if not isinstance(asked, Iterable):
-            raise InputError(f"query: the names of variables are asked for, not {_said(asked)}")
+        if not isinstance(asked, Iterable) or isinstance(asked, Mapping):
+            raise InputError("query must be a list of names of variables")
         self.query = tuple(asked.split() if isinstance(asked, str) else asked)
         for name in self.query:
             if not isinstance(name, str) or name not in self.variables:

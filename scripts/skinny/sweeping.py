@@ -146,6 +146,7 @@ def _formula(text: str, box: Any, error: Number | None, keep: str) -> Unit:
     names = box_names(parse_definitions(text))
     if box is None and error is not None:
         raise InputError("error is about inputs in a box: box is missing")
+    parse_keep(keep)
     pairs = None if box is None else dict(zip(names, as_box(box, names), strict=True))
     return {
         "kind": "formula",
@@ -160,6 +161,8 @@ def _table(path: str, target: str, box: Any, error: Number | None, effort: float
     """What the units of all programs that are learned from a table have in common."""
     from .table import parse_table
 
+    if not effort > 0:
+        raise InputError(f"the effort must be above zero, not {effort:g}")
     if box is not None or error is not None:
         raise InputError("box and error are about formulas: what is learned has the box of its data")
     text = read_text(path, INPUTS_BYTE)
@@ -246,16 +249,17 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Client]:
         with client:
             yield client
         return
-    with (
-        LocalCluster(
+    try:
+        cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",  # any port that is free
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+        )
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"the workers cannot be started ({error})") from error
+    with cluster, Client(cluster) as client:
         yield client
 
 

@@ -62,9 +62,21 @@ def test_the_table_says_the_same(skinny):
     assert "y = R0 after 3, restart, z = R2 after 4" in out
     assert ["a", "2"] in words
     assert ["b", "1"] in words
-    assert "2 inputs, 0 weights, 1 linear forms" in out
+    assert "2 inputs, 0 weights, 1 linear form" in out
     assert [line.split() for line in out.splitlines() if line.startswith("by levels")] == [["by", "levels", "1.33"]]
     assert "by segments, 8 lanes" in out
+
+
+def test_long_texts_do_not_widen_the_table(skinny, folder):
+    """Of a title the beginning is shown, a list goes on in the next line."""
+    text = (folder / "p.skn").read_text().replace("inputs a b", "inputs a b " + " ".join(f"c{n}" for n in range(300)))
+    text = text.replace("# y = 2*a*b - 3/4; z = a", "# y = 2*a*b" + " - 3/4" * 500)
+    outputs = "".join(f"emit z{n} = R2\n" for n in range(300))
+    (folder / "p.skn").write_text(text.replace("end\n", f"{outputs}end\n"))
+    code, out, err = skinny("info", "p.skn")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) < 140
+    assert "z299 = R2" in out
 
 
 MACHINE = """\

@@ -155,7 +155,8 @@ def changed(**nodes):
         (WEATHER | {"variables": {"a b": 2}}, "the name of a variable must be letters, digits and _, not 'a b'"),
         (WEATHER | {"variables": {**WEATHER["variables"], "sun": 2}}, "says nothing of the variable 'sun'"),
         (WEATHER | {"query": ["sun"]}, "query: there is no variable 'sun'"),
-        (WEATHER | {"query": 5}, "query: the names of variables are asked for, not 5"),
+        (WEATHER | {"query": 5}, "query must be a list of names of variables"),
+        (WEATHER | {"query": {"rain": 1}}, "query must be a list of names of variables"),
         (WEATHER | {"query": ["rain", "wind"]}, "one variable at least must be left for the evidence"),
         (
             changed(dry={"product": ["sunny"]}),

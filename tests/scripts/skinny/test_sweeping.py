@@ -165,3 +165,12 @@ def test_bad_arguments_are_one_line(options, message, monkeypatch):
         skinny.sweep(CUBE, **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_workers_that_cannot_be_started_are_one_line(monkeypatch):
+    def fail(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("dask.distributed.LocalCluster", fail)
+    with pytest.raises(InputError, match=r"^the workers cannot be started \(Nanny failed to start\.\)$"):
+        skinny.sweep(CUBE, **SMALL)
