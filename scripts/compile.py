@@ -359,4 +359,5 @@ def _explain(compiled: Compilation) -> None:
         )
         for tried in compiled.tried
     ]
-    print_table(("output", "candidate of", "words", "fraction bits", "error", "", ""), rows)
+    if rows:  # of a stream there is one
+        print_table(("output", "candidate of", "words", "fraction bits", "error", "", ""), rows)

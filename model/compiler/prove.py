@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from skinny.model.errors import CheckError
 from skinny.model.formula.definitions import Definitions
-from skinny.model.formula.formula import Formula, Operations
+from skinny.model.formula.formula import Formula, Operations, operations
 from skinny.model.limits import checked
 from skinny.model.named_weight import NamedWeight
 from skinny.model.program.modular import (
@@ -87,20 +87,26 @@ def prove(program: Program, outputs: Mapping[str, Formula], operations: Operatio
     return f"at {POINTS} random points mod 2^61-1, {how}"
 
 
-def prove_stream(program: Program, definitions: Definitions, operations: Operations) -> str:
-    """The same for a stream program of the contract ``clean``, whose states and outputs are ``definitions``;
-    ``operations`` are those of all their formulas."""
+def prove_stream(program: Program, definitions: Definitions, scale: int = 0) -> str:
+    """The same for a stream program of the contract ``clean``, whose states and outputs are ``definitions``. Its states
+    are divided by ``2^scale``, and the relu is taken of what is divided so."""
     chance = random.SystemRandom()
     registers_of = dict(program.state)
+    unit, part = residue(Fraction(2) ** scale), residue(Fraction(2) ** -scale)
     for name, start, _ in definitions.states:
-        if program.start[registers_of[name]] != start:
+        if program.start[registers_of[name]] * Fraction(2) ** scale != start:
             raise CheckError(f"internal error: the state {name} begins with {program.start[registers_of[name]]}")
     formulas = dict(definitions.outputs)
     formulas |= {f"next {name}": following for name, _, following in definitions.states}
+    written = operations(*formulas.values())
     for _ in range(POINTS):
         settings = dict(zip(program.named, random_point(chance, len(program.named)), strict=True))
         weights = _weights(program, settings)
         relu = _Relu(chance)
+
+        def of_divided(value: int, relu: _Relu = relu) -> int:
+            return relu(value * unit % PRIME) * part % PRIME
+
         states = {name: chance.randrange(PRIME) for name in registers_of}
         words = random_point(chance, len(program.inputs))
         for _ in range(SAMPLES):
@@ -108,16 +114,16 @@ def prove_stream(program: Program, definitions: Definitions, operations: Operati
             words = (arrived[::-1] + words)[: len(words)] if program.window else arrived
             values = dict(zip(program.inputs, _in_units(program, words), strict=True)) | states
             values |= {weight.name: value for weight, value in settings.items()}
-            wanted = _formula_values(formulas, operations, values, relu)
+            wanted = _formula_values(formulas, written, values, relu)
             begin = [residue(value) for value in program.start]
             for name, register in registers_of.items():
-                begin[register] = states[name]
+                begin[register] = states[name] * part % PRIME
             scalars = form_residues(program_forms(program, weights), words)
             sums = register_terms(program, weights, words)
             registers = list(begin)
             before = 0
             for output in program.outputs:
-                run_code(program.code.part(slice(before, output.at)), scalars, sums, registers, relu=relu)
+                run_code(program.code.part(slice(before, output.at)), scalars, sums, registers, relu=of_divided)
                 before = output.at
                 if registers[output.register] % PRIME != _in_words(wanted[output.name], output):
                     raise WrongOutputError(output.name, "of the compiled program is wrong")
@@ -126,8 +132,8 @@ def prove_stream(program: Program, definitions: Definitions, operations: Operati
                     registers = [
                         old if r in kept else new for r, (old, new) in enumerate(zip(registers, begin, strict=True))
                     ]
-            run_code(program.code.part(slice(before, len(program))), scalars, sums, registers, relu=relu)
-            states = {name: registers[register] % PRIME for name, register in registers_of.items()}
+            run_code(program.code.part(slice(before, len(program))), scalars, sums, registers, relu=of_divided)
+            states = {name: registers[register] * unit % PRIME for name, register in registers_of.items()}
             for name, found in states.items():
                 if found != wanted[f"next {name}"]:
                     raise CheckError(f"internal error: the state {name} of the compiled program is wrong")

@@ -86,7 +86,7 @@ def compile_definitions(
             "the words of a sample arrive in the order in which the text names them: it goes without inputs"
         )
     if definitions.states:
-        from skinny.model.compiler.stream import compile_states, in_format
+        from skinny.model.compiler.stream import compile_states, in_format, in_scales
 
         for what, given in (
             ("--contract in-place", contract != "clean"),
@@ -96,9 +96,13 @@ def compile_definitions(
         ):
             if given:
                 raise InputError(f"formulas with states go without {what}")
-        compiled = compile_states(definitions, width=width or STATES_WIDTH, keep=parse_keep(keep))
-        if precision is not None:
-            compiled = in_format(compiled, definitions, precision)
+        most, promises = width or STATES_WIDTH, parse_keep(keep)
+        if precision is not None and precision.scale:
+            compiled = in_scales(definitions, precision, width=most, keep=promises)
+        else:
+            compiled = compile_states(definitions, width=most, keep=promises)
+            if precision is not None:
+                compiled = in_format(compiled, definitions, precision)
     else:
         box = {} if precision is None else precision.box
         if precision is not None and definitions.window:

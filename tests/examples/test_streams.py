@@ -19,6 +19,8 @@ from scipy.linalg import solve_discrete_are
 from skinny.model.rings import parse_ring
 from skinny.model.run.stream import run_stream
 
+from .conftest import called
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -165,6 +167,24 @@ def test_streams_agree_with_libraries(folder, name, check_page, answered):
         assert np.abs(found[output] - values).max() < most, output
 
 
+@pytest.mark.parametrize("folder", ["fir", "cascade"], indirect=True)
+def test_in_floats_filters_are_those_of_scipy(folder, answered):
+    """With the coefficients that stand in the formula; the window of the first begins with zeros."""
+    lines = (folder / "formula.txt").read_text(encoding="utf-8").splitlines()
+    sums = [numbers_of(line.partition("=")[2]) for line in lines if re.match("let|next|y", line)]
+    (x,) = columns(folder / "samples.csv").values()
+    if len(sums) == 1:
+        wanted = signal.lfilter(sums[0], 1, x)
+    else:
+        sections = [[b0, b1, b2, 1, -a1, -a2] for (b0,), (b1, a1), (b2, a2) in zip(*[iter(sums)] * 3, strict=True)]
+        wanted = signal.sosfilt(sections, x)
+    assert called("skinny compile @formula.txt -o filter.skn")[0] == 0
+    padded = ["--pad"] if len(sums) == 1 else []
+    found = answered("run", "filter.skn", "--ring", "real", "--stream", "samples.csv", *padded)["outputs"]["y"]
+    assert len(sums) in (1, 9)
+    assert np.abs(np.array(found)[0] - wanted).max() < 1e-14
+
+
 @pytest.mark.parametrize("folder", ["equilibrium"], indirect=True)
 def test_twelve_rounds_are_near_the_equilibrium(folder, check_page, answered):
     check_page(folder)
@@ -186,6 +206,19 @@ def test_checksums_are_those_of_the_standard_library(folder, check_page, answere
     sums = [sum(int(values[row]) << int(name[1:]) for name, values in found.items()) for row in range(len(bits))]
     assert sums == wanted
     assert len(set(wanted)) == 8
+
+
+@pytest.mark.parametrize("folder", ["parity"], indirect=True)
+def test_parities_are_those_of_numpy(folder, check_page, answered):
+    runpy.run_path(str(folder / "make.py"))
+    check_page(folder)
+    found = answered("sim", "parity.skn", "--ring", "boolean", "--roll", "--inputs", "inputs.csv")["results"]["y"]
+    bits = np.stack(list(columns(folder / "inputs.csv").values()), axis=1).astype(int)
+    assert bits.shape == (8, 1000)
+    assert found == (bits.sum(axis=1) % 2).tolist()
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    words = (folder / "parity" / "listing.txt").read_text(encoding="utf-8").splitlines()[:5]
+    assert "\n".join(words) in page
 
 
 @pytest.mark.parametrize("folder", ["antiwindup"], indirect=True)

@@ -9,15 +9,16 @@ import pytest
 from skinny.model.compiler.goal import Precision, parse_keep
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.compiler.prove import prove_stream
-from skinny.model.compiler.stream import compile_states, in_format, in_window
+from skinny.model.compiler.stream import compile_states, in_format, in_scales, in_window
+from skinny.model.compiler.stream_scale import StreamScales
 from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.definitions import Definitions, StateFormula
-from skinny.model.formula.formula import constant, operations, product, total, variables, weight
+from skinny.model.formula.formula import constant, product, total, variables, weight
 from skinny.model.formula.function import apply
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.program.forms import Linear, renumbered
 from skinny.model.program.text import dumps, loads
-from skinny.model.rings import Exact, FixedPoint, Modular
+from skinny.model.rings import Exact, FixedPoint, Modular, parse_ring
 from skinny.model.run.stream import begin_streams, run_stream
 
 KEEPS = ["linear,reversible", "linear", "reversible", "none"]
@@ -137,21 +138,16 @@ def test_random_streams_are_proven_on_every_width_that_fits(keep):
     assert found > 50
 
 
-def _operations(definitions):
-    return operations(*definitions.outputs.values(), *(state.next for state in definitions.states))
-
-
 def test_the_proof_notices_every_wrong_instruction():
     definitions = parse_definitions(BIQUAD)
     program = program_of(BIQUAD, width=3)
-    written = _operations(definitions)
-    assert prove_stream(program, definitions, written) == "at 2 random points mod 2^61-1, 3 samples in a row"
+    assert prove_stream(program, definitions) == "at 2 random points mod 2^61-1, 3 samples in a row"
     for position in range(len(program)):
         program.code.sign[position] *= -1
         with pytest.raises(
             CheckError, match=r"internal error: (output y|the state [pq]) of the compiled program is wr"
         ):
-            prove_stream(program, definitions, written)
+            prove_stream(program, definitions)
         program.code.sign[position] *= -1
 
 
@@ -159,7 +155,7 @@ def test_the_proof_notices_a_state_that_begins_elsewhere():
     definitions = parse_definitions("state s = 1/2; y = s; next s = s + x")
     program = program_of("state s = 1/3; y = s; next s = s + x")
     with pytest.raises(CheckError, match="internal error: the state s begins with 1/3"):
-        prove_stream(program, definitions, [])
+        prove_stream(program, definitions)
 
 
 def test_the_proof_notices_a_window_that_is_off_by_one():
@@ -168,7 +164,7 @@ def test_the_proof_notices_a_window_that_is_off_by_one():
     forms = renumbered(program.forms, [0, 2, 1], range(len(program.weights)))
     assert program.inputs == ("x", "x[t-1]", "x[t-2]")
     with pytest.raises(CheckError, match="of the compiled program is wrong"):
-        prove_stream(replace(program, forms=tuple(forms)), definitions, _operations(definitions))
+        prove_stream(replace(program, forms=tuple(forms)), definitions)
 
 
 @pytest.mark.parametrize(
@@ -243,10 +239,68 @@ def test_a_format_is_proven_for_all_samples():
             Precision(8, None, box, Fraction(1, 1000)),
             "error of at most 0.001 in fixed:8 on this box: with 6 fraction bits",
         ),
-        (Precision(16, None, box, None, scale=True), "states have no scales so far"),
     ):
         with pytest.raises((InputError, CheckError), match=message):
             in_format(compiled, definitions, asked)
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+def test_a_stream_with_scales_gives_the_same_numbers(keep):
+    """States, products of states, the relu, constants and named weights; proven against the formula as written."""
+    chance = random.Random(keep)
+    for _ in range(12):
+        definitions = random_stream(chance, keep)
+        scales = StreamScales({"x": chance.randrange(-3, 13), "z": chance.randrange(-3, 13)}, chance.randrange(-5, 9))
+        program = compile_states(definitions, width=16, keep=parse_keep(keep), scales=scales).program
+        assert {output.scale for output in program.outputs} == {scales.common}
+        samples = drawn(chance, len(program.samples))
+        into = [Fraction(2) ** scales.inputs[name] for name in program.samples]
+        divided = [[x / unit for x, unit in zip(row, into, strict=True)] for row in samples]
+        found = [[y * Fraction(2) ** scales.common for y in row] for row in outputs_of(program, divided)]
+        plain = compile_states(definitions, width=16, keep=parse_keep(keep)).program
+        assert found == outputs_of(plain, samples)
+
+
+def test_scales_use_the_bits_of_a_word():
+    """A sensor's word in a low-pass: where the format had to hold 4095, an eighth would not be held at all."""
+    definitions = parse_definitions("state s = 0; let n = s + (v - s)/8; next s = n; y = n")
+    box = {"v": (Fraction(0), Fraction(4095))}
+    compiled = in_scales(definitions, Precision(16, None, box, scale=True), width=3, keep=parse_keep("linear"))
+    program = compiled.program
+    assert program.box == (box["v"],)
+    assert compiled.errors["y"] < 1
+    ring = parse_ring(program.ring)
+    chance = np.random.default_rng(9)
+    given = np.where(chance.random(2000) < 0.5, 4095, chance.integers(0, 4096, 2000))
+    words = (given << ring.frac) >> program.input_scales[0]
+    sent = run_stream(program, ring, words.reshape(1, -1, 1)).outputs[0, :, 0] * 2.0 ** (
+        program.outputs[0].scale - ring.frac
+    )
+    exact, worst = 0.0, 0.0
+    for v, y in zip(given.tolist(), sent.tolist(), strict=True):
+        exact += (v - exact) / 8
+        worst = max(worst, abs(y - exact))
+    assert 0 < worst <= compiled.errors["y"] + 4095 * 2.0**-ring.frac
+
+
+def test_with_an_error_the_fewest_cycles_count():
+    definitions = parse_definitions("state s = 0; let n = 0.8*s + v; next s = n; y = n")
+    box = {"v": (Fraction(0), Fraction(4095))}
+    options = {"width": 3, "keep": parse_keep("linear")}
+    finest = in_scales(definitions, Precision(16, None, box, scale=True), **options)
+    shortest = in_scales(definitions, Precision(16, None, box, Fraction(10), scale=True), **options)
+    assert shortest.program.words < finest.program.words
+    assert finest.errors["y"] < shortest.errors["y"] <= 10
+
+
+def test_scales_that_are_not_proven_are_refused():
+    definitions = parse_definitions("state s = 0; let n = s + (v - s)/8; next s = n; y = n")
+    box = {"v": (Fraction(0), Fraction(4095))}
+    with pytest.raises(CheckError, match=r"error of at most 0\.1 in fixed:12 on this box"):
+        in_scales(definitions, Precision(12, None, box, Fraction(1, 10), scale=True), width=3, keep=parse_keep("none"))
+    growing = parse_definitions("state s = 0; y = s; next s = s + x")
+    with pytest.raises(CheckError, match="pole on the unit circle"):
+        in_scales(growing, Precision(16, None, {"x": box["v"]}, scale=True), width=3, keep=parse_keep("none"))
 
 
 def test_what_grows_has_no_format():
