@@ -108,6 +108,8 @@ def expect_file(path: str | Path | None) -> None:
     nothing."""
     if path is None or is_stream(path):
         return
+    if not str(path):
+        raise InputError("the name of the file is empty")
     try:
         target = _target(path)
         if not os.path.lexists(target.parent):
@@ -121,6 +123,8 @@ def expect_folder(path: str | Path | None) -> None:
     """The same for a folder that :func:`write_folder` writes or makes."""
     if path is None:
         return
+    if not str(path):
+        raise InputError("the name of the folder is empty")
     folder = Path(os.path.realpath(path))
     while not (os.path.lexists(folder) or folder == folder.parent):
         folder = folder.parent

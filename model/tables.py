@@ -19,7 +19,7 @@ from .errors import InputError
 from .files import read_bytes, read_text
 from .limits import INPUTS_BYTE, MOST_DIGITS, check
 
-__all__ = ["DECIMAL", "Rows", "parse_number", "read_npy", "read_numbers", "read_rows"]
+__all__ = ["DECIMAL", "Rows", "parse_number", "parse_rows", "read_npy", "read_numbers", "read_rows"]
 
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 FRACTION = re.compile(r"[+-]?[0-9]+/0*[1-9][0-9]*")
@@ -39,10 +39,13 @@ def parse_number(text: str) -> Fraction:
 
 
 def read_rows(path: str) -> Rows:
-    """The rows of a table as texts: CSV with commas, semicolons or tabs, whichever the first line has most of; ``-`` is
-    the standard input. Blank lines mean nothing."""
-    text = read_text(path, INPUTS_BYTE)
-    name = "<stdin>" if path == "-" else path
+    """The rows of a table as texts, as :func:`parse_rows` has them; ``-`` is the standard input."""
+    return parse_rows(read_text(path, INPUTS_BYTE), "<stdin>" if path == "-" else path)
+
+
+def parse_rows(text: str, name: str) -> Rows:
+    """The rows of the table in the ``text`` of the file ``name``: CSV with commas, semicolons or tabs, whichever the
+    first line has most of. Blank lines mean nothing."""
     first = next((line for line in text.split("\n", 1000) if line.strip()), "")
     if not first:
         raise InputError(f"{name}: the file is empty")

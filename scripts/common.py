@@ -22,7 +22,7 @@ from skinny.model.limits import DEFAULTS, Limits, parse_limits, size_text
 from skinny.model.program.units import Units
 from skinny.model.rings import Array
 from skinny.model.run.precision import Precision
-from skinny.values import readable
+from skinny.values import readable, several
 
 from .progress import note
 
@@ -176,7 +176,7 @@ def print_samples(results: dict[str, list[list[int | float | str]]], count: int,
     rows = islice(zip(*columns.values(), strict=True), SHOWN)
     print_table(("sample", *columns), [(number, *row) for number, row in enumerate(rows, first)])
     if count > SHOWN:
-        note(f"{count - SHOWN:,} more samples; --json gives all")
+        note(f"{several(count - SHOWN, 'more sample')}; -o FILE.csv has all")
 
 
 def print_results(results: dict[str, list[int | float | str]], count: int) -> None:
@@ -184,4 +184,4 @@ def print_results(results: dict[str, list[int | float | str]], count: int) -> No
     rows = islice(zip(*results.values(), strict=True), SHOWN)
     print_table(("row", *results), [(number, *row) for number, row in enumerate(rows, 1)])
     if count > SHOWN:
-        note(f"{count - SHOWN:,} more rows; --json gives all")
+        note(f"{several(count - SHOWN, 'more row')}; -o FILE.csv has all")

@@ -6,12 +6,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from skinny.model import limits
 from skinny.model.errors import InputError
 from skinny.model.frontends.find import MODEL_FILES, import_model
 from skinny.model.program.storage import save
 from skinny.model.program.text import dumps
 from skinny.model.rings import parse_ring
 from skinny.model.run.precision import lost_weights
+from skinny.values import several
 
 from .boxes import parse_box
 from .common import note, print_json, print_table, tell
@@ -47,11 +49,12 @@ def compile_model_file(args: argparse.Namespace) -> None:
             raise InputError(f"{name} is about formulas: a trained model is compiled without it")
     if args.ring is not None and args.calibration is None and not args.box:
         raise InputError("--ring chooses a format for known inputs: give --calibration rows.csv or --box LO:HI")
+    if args.weights is not None and not args.weights.endswith(MODEL_FILES):
+        raise InputError(f"{args.weights}: --weights takes a file of a model, NAME{' or NAME'.join(MODEL_FILES)}")
     imported = import_model(args.formula, keep_zeros=args.keep_zeros)
     assert imported is not None
-    if not args.json:
-        note(f"{args.formula}: compiling {len(imported.inputs):,} inputs, {len(imported.layers):,} layers")
     names = imported.inputs
+    limits.tell(f"compiling {several(len(names), 'input')}, {several(len(imported.layers), 'layer')}")
     program = compile_model(
         imported,
         width=args.width,
@@ -63,8 +66,6 @@ def compile_model_file(args: argparse.Namespace) -> None:
         probabilities=args.probabilities,
     )
     if args.weights is not None:
-        if not args.weights.endswith(MODEL_FILES):
-            raise InputError(f"{args.weights}: --weights takes a file of a model, NAME{' or NAME'.join(MODEL_FILES)}")
         program = program.set_weights(args.weights)
     model = program.model if args.hop is None else program.windowed(args.hop).model
     if args.output is not None:
@@ -80,7 +81,7 @@ def compile_model_file(args: argparse.Namespace) -> None:
         sys.stdout.write(dumps(model))
     if args.output is not None:
         form = f", {program.model.ring}" if program.model.ring else ""
-        note(f"{args.output}: {program.cycles:,} cycles on {program.width} registers{form}")
+        note(f"{args.output}: {several(program.cycles, 'cycle')} on {program.width} registers{form}")
     if program.model.ring:
         tell(lost_weights(program.model, parse_ring(program.model.ring)), strict=False)
 

@@ -133,4 +133,4 @@ def _print_shares(inputs: dict[str, dict[str, Any]], found: dict[str, Any], fini
     rows.append(row("sum", "", "", found["difference"]))
     print_table(("input", "a", "b", "share", ""), rows)
     if rest:
-        note(f"{len(rest):,} smaller shares; --json gives all")
+        note(f"{several(len(rest), 'smaller share')}; --json gives all")

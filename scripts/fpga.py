@@ -124,11 +124,13 @@ def execute(args: argparse.Namespace) -> None:
 
     if gate_level:
         expect_gate_level(device)
+    design = Design(image, device, rom=args.rom, inferred=args.inferred)
+    design.expected()  # refuses what cannot fit, before any tool is made ready
     for tool in device.tools:
         prepare(tool, note)
     with working(f"{device.name}: synthesis", 2 + seeds + gate_level) as work:
         report = implement(
-            Design(image, device, rom=args.rom, inferred=args.inferred),
+            design,
             range(1, seeds + 1),
             frequency=args.freq,
             gate_level=gate_level,

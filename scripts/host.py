@@ -141,7 +141,7 @@ def execute(args: argparse.Namespace) -> None:
     if precision is not None:
         tell(precision, args.strict)
     if faults := answer.get("faults"):
-        raise CheckError(f"{len(faults):,} inferences met a fault, the first is number {faults[0]}")
+        raise CheckError(f"{several(len(faults), 'inference')} met a fault, the first is number {faults[0]}")
 
 
 def _described(status: Status) -> dict[str, Any]:
@@ -218,13 +218,14 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
             if args.output is None:
                 print_samples(results, runs, answer["first"])
                 print()
-            print(f"{answer['streams']} streams of {answer['samples']:,} samples in {answer['seconds']:.2f} s")
+            counts = f"{several(answer['streams'], 'stream')} of {several(answer['samples'], 'sample')}"
+            print(f"{counts} in {answer['seconds']:.2f} s")
         else:
             count = len(next(iter(results.values())))
             if args.output is None:
                 print_results(results, count)
                 print()
-            print(f"{count:,} inferences in {answer['seconds']:.2f} s")
+            print(f"{several(count, 'inference')} in {answer['seconds']:.2f} s")
     elif args.action == "load":
         print(f"{args.program}: {several(answer['words'], 'word')}, {_done(answer)}")
     else:
@@ -233,10 +234,10 @@ def _report(args: argparse.Namespace, answer: dict[str, Any]) -> None:
         held = f"holds a program with the seal {answer['seal']:08x}" if answer["seal"] else "holds no complete program"
         print(held + (", a fault was met" if answer["fault"] else "") + (", running" if answer["busy"] else ""))
     if answer["lost"]:
-        note(f"{answer['lost']:,} requests had to be repeated")
+        note(f"{several(answer['lost'], 'request')} had to be repeated")
     if answer["recoveries"]:
-        again = "results were faulty or stayed away, so the core was loaded again"
-        note(f"{answer['recoveries']:,} recoveries: {again}")
+        times = several(answer["recoveries"], "time")
+        note(f"results were faulty or stayed away, so the core was loaded again, {times}")
 
 
 def _done(answer: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from skinny.answers import describe
 from skinny.model.program.program import Output, Program
+from skinny.values import several
 
 from .common import add_command, print_json, print_table
 from .options import add_program_options, load_program
@@ -61,15 +62,15 @@ def execute(args: argparse.Namespace) -> None:
         return
     apart = APART if program.streaming else (*APART, "states", "window", "samples")
     shown = {key: value for key, value in answer.items() if key not in apart}
-    title = program.title.partition("\n")[0]
+    title = program.title.lstrip("# ").partition("\n")[0]
     shown["title"] = title if len(title) <= WIDEST else f"{title[: WIDEST - 1]}…"
     if program.streaming:
         shown["states"] = ", ".join(f"{name} = R{register}" for name, register in program.state) or "none"
-        shown["window"] = f"{program.window} words" if program.window else "none"
+        shown["window"] = several(program.window, "word") if program.window else "none"
         shown["samples"] = " ".join(program.samples) or "none"
     shown["start"] = " ".join(map(str, program.start))
     shown["critical_path"] = ", ".join(
-        f"{count:,} {kind.replace('_', ' ')}" for kind, count in answer["critical_path"].items()
+        several(count, kind.replace("_", " ").removesuffix("s")) for kind, count in answer["critical_path"].items()
     )
     shown["compiled_for"] = program.ring or "any ring"
     shown["memory_words"] = ", ".join(f"{count:,} {how}" for how, count in answer["memory_words"].items() if count)

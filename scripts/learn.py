@@ -125,7 +125,8 @@ def _given(args: argparse.Namespace) -> tuple[Table, tuple[int, int] | None]:
         return Table(names, digits.data, digits.target.astype(str)), (8, 8)
     if args.target is None:
         raise InputError("--target is missing: the column that is to be learned")
-    table = parse_table(read_text(args.data, INPUTS_BYTE), args.target, args.data)
+    name = "<stdin>" if args.data == "-" else args.data
+    table = parse_table(read_text(args.data, INPUTS_BYTE), args.target, name)
     if args.image is None:
         return table, None
     if not (found := re.fullmatch("([0-9]{1,4})x([0-9]{1,4})", args.image)):

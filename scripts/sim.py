@@ -17,6 +17,7 @@ from skinny.model.rings import Array
 from skinny.model.run.precision import lost_weights
 from skinny.sim import SIMULATORS
 from skinny.streams import random_samples, stream_simulation, tuned, watched_stream
+from skinny.values import several
 
 from .common import (
     SHOWN,
@@ -172,7 +173,7 @@ def _report(
         print_results(shown | named_results(units, found[:SHOWN]), len(found))
         print()
     print(
-        f"all cycles match: {len(found):,} inferences in {answer['cycles']:,} cycles "
+        f"all cycles match: {several(len(found), 'inference')} in {answer['cycles']:,} cycles "
         f"({answer['cycles_per_inference']:,.1f} each), multiplier at work {answer['multiplier_utilisation']:.1%}, "
         f"{answer['simulator']}, {answer['seconds']:.2f} s"
     )
@@ -192,7 +193,7 @@ def _report_streams(args: argparse.Namespace, units: Units, found: Array, answer
         print()
     streams, room = answer["streams"], answer["room"]
     print(
-        f"all cycles match: {streams} {'streams' if streams > 1 else 'stream'} of {answer['samples']:,} samples in "
+        f"all cycles match: {several(streams, 'stream')} of {several(answer['samples'], 'sample')} in "
         f"{answer['cycles']:,} cycles ({answer['cycles_per_sample']:,.1f} a sample of each), multiplier at work "
         f"{answer['multiplier_utilisation']:.1%}, {answer['simulator']}, {answer['seconds']:.2f} s"
     )

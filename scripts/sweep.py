@@ -14,6 +14,7 @@ from skinny.compiling import box_names
 from skinny.model.errors import CheckError, InputError
 from skinny.model.files import expect_folder, read_text, write_folder
 from skinny.model.formula.parse import parse_definitions
+from skinny.model.frontends.find import FORMULA_FILES, MODEL_FILES
 from skinny.model.limits import FORMULA_BYTE
 from skinny.model.rings import parse_ring
 from skinny.sweeping import FIGURES, WORDS, WORKERS, sweep
@@ -33,7 +34,8 @@ on a quarter of the rows that nothing was learned from, or the proven error of a
 cycles, LUTs, logic cells, MHz and inferences a second. A point that cannot be is a row with its reason.
 
 The front has the points that no other point of the same device beats: none is better in accuracy or error, in area
-(logic cells of iCE40, LUTs of ECP5) or in inferences a second, and as good in the others.
+(logic cells of iCE40, LUTs of ECP5) or in inferences a second, and as good in the others. Of settings that come to the
+same core, such as more registers than the program needs, it has the first.
 All points are estimated. Those of the front, and those that no estimate can tell about, are then synthesised, and the
 front of what was synthesised is the answer. --synthesis none leaves it at estimates or, if there are none, at quality
 and cycles. Figures are those of `skinny fpga --no-gate-level`, best of 3 seeds.
@@ -86,8 +88,8 @@ def register(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     options = _learned(args) if args.target is not None else _formula(args)
+    expect_folder(args.output)
     folder = Path(args.output)
-    expect_folder(folder)
     _expect_rings(_list(args.rings))
     with working("starting the workers") as work:
 
@@ -116,7 +118,7 @@ def execute(args: argparse.Namespace) -> None:
     write_folder(folder, {"points.csv": _table(rows, rows), "front.csv": _table(best, rows)})
     if not best:
         reason = next(row["reason"] for row in rows if row["reason"])
-        raise CheckError(f"none of {len(rows)} points could be ({folder / 'points.csv'}): {reason}")
+        raise CheckError(f"no point of {len(rows)} could be ({folder / 'points.csv'}): {reason}")
     draw_front(rows, str(folder / "front.png"))
     names = ["points.csv", "front.csv", "front.png", "points.jsonl"]
     if args.json:
@@ -131,6 +133,8 @@ def _formula(args: argparse.Namespace) -> dict[str, Any]:
         if getattr(args, option) is not None:
             raise InputError(f"--{option} is about what is learned from a table: give its column --target")
     given = args.source
+    if given.endswith((".csv", *FORMULA_FILES, *MODEL_FILES)) and not given.startswith("@"):
+        raise InputError(f"{given}: a sweep is of a formula or, with the column --target, of a CSV file to learn from")
     text = read_text(given.removeprefix("@"), FORMULA_BYTE) if given == "-" or given.startswith("@") else given
     names = box_names(parse_definitions(text))
     return {

@@ -47,27 +47,6 @@ def test_every_public_name_is_there():
         skinny.compil  # noqa: B018
 
 
-def test_formulas_and_texts_give_the_same_program():
-    a, b, c = skinny.variables("a b c")
-    text = skinny.compile("y = a*b + c")
-    assert skinny.compile(a * b + c) == text
-    assert skinny.compile({"y": a * b + c}) == text
-    assert skinny.compile({"y": "a*b + c"}) == text
-    assert skinny.compile(a * b + c).title == "y = a*b + c"
-    assert skinny.compile({"y": "a*b", "z": a - 1}) == skinny.compile("y = a*b; z = a - 1")
-
-
-def test_functions_are_those_of_the_text():
-    (x,) = skinny.variables("x")
-    for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sigmoid", "erf"):
-        assert repr(getattr(skinny, name)(2 * x + 1)) == f"{name}(2*x + 1)"
-    precise = {"ring": "fixed:24", "box": {"x": (1, 2)}, "error": 0.001, "scale": "auto"}
-    made = skinny.compile(3 * skinny.sin(x) + 1 / x, **precise)
-    assert made == skinny.compile("y = 3*sin(x) + 1/x", **precise)
-    assert abs(made.run({"x": 1.5}) - (3 * math.sin(1.5) + 1 / 1.5)) <= made.bound()["errors"]["y"] <= 0.001
-    assert made.bound()["sampled"] == []
-
-
 @pytest.mark.parametrize("ending", ["skn", "npz"])
 def test_what_was_only_sampled_is_said_everywhere(tmp_path, ending):
     (x,) = skinny.variables("x")
@@ -79,13 +58,6 @@ def test_what_was_only_sampled_is_said_everywhere(tmp_path, ending):
         assert program.bound()["sampled"] == program.info()["sampled"] == ["y"]
         assert program.bound("fixed:4.3")["sampled"] == ["y"]
         assert " sampled\n" in str(program)
-
-
-def test_options_of_the_compiler():
-    assert skinny.compile("a*b*c*d", contract="in-place").contract == "in-place"
-    wide = skinny.compile("a*b*c*d", width=5, self_check=True, without="search", start=[0, 1, 0, 0, 2])
-    assert (wide.width, wide.model.self_check, wide.model.start) == (5, True, (0, 1, 0, 0, 2))
-    assert wide.run([2, 3, 5, 7]) == 210
 
 
 def test_one_inference_gives_a_number(program):

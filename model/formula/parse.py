@@ -81,6 +81,8 @@ class _Parser(Expressions):
             self.fail(f"'let {tokens[start]}' needs '='", start)
         elif tokens[start] in "+-*/^" and name in self.defined:
             self.fail("a line goes on in the next one when it ends with an operator: put this one there", start)
+        elif name in self.defined:
+            self.expression()  # says first what is wrong with it
         self.expect_new(name, start)
         value = self.expression()
         if tokens[start + 1] == "=" and (name in self.variables or name in self.lengths):

@@ -23,7 +23,7 @@ from skinny.model.errors import CheckError, InputError
 from skinny.model.formula.formula import operations, postorder
 from skinny.model.limits import check, tell, watched
 from skinny.model.program.probabilities import probabilities
-from skinny.model.program.program import Program
+from skinny.model.program.program import MOST_SCALE, Program
 from skinny.model.program.units import scaled as times
 from skinny.model.rings import FixedPoint
 from skinny.model.run.golden import run
@@ -133,6 +133,9 @@ def _candidates(
         room = rooms.pop()
         tell(f"scaling with {room.integer} bits in front of the binary point")
         scaled = scale_model(imported, ranges, margin, room)
+        exponents = (*scaled.input_exponents.values(), *scaled.output_exponents.values())
+        if max(map(abs, exponents), default=0) > MOST_SCALE:  # powers of what does not stay below one grow on and on
+            continue
         first = next((found for found in out if same_shape(found.scaled.outputs, scaled.outputs)), None)
         if first is not None and first.slots is not None:
             values = [node.value for node in constant_nodes(scaled.outputs)]
@@ -155,6 +158,11 @@ def _candidates(
             outputs=tuple(output._replace(scale=scaled.output_exponents[output.name]) for output in program.outputs),
         )
         out.append(_Candidate(room.integer, scaled, replace(compilation, program=program), slots))
+    if not out:
+        raise CheckError(
+            f"{imported.title}: its powers need scales of more than 2^{MOST_SCALE} with so few bits in front of the "
+            "binary point; give fixed:BITS without fraction bits"
+        )
     return out
 
 

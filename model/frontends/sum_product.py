@@ -73,6 +73,8 @@ class SumProductNetwork(Writable):
         if missing is not None:
             raise InputError(f"the root {self.root!r} says nothing of the variable {missing!r}")
         asked = given.get("query", ()) if query is None else query
+        if not isinstance(asked, Iterable) or isinstance(asked, Mapping):
+            raise InputError("query must be a list of names of variables")
         self.query = tuple(asked.split() if isinstance(asked, str) else asked)
         for name in self.query:
             if not isinstance(name, str) or name not in self.variables:
@@ -179,7 +181,7 @@ class SumProductNetwork(Writable):
     def _leaf(kind: str, what: Any, count: int, place: str) -> list[Fraction]:
         if kind == "indicator":
             if not isinstance(what, int) or what not in range(count):
-                raise InputError(f"{place}: its variable has the values 0 to {count - 1}, not {what!r}")
+                raise InputError(f"{place}: its variable has the values 0 to {count - 1}, not {_said(what)}")
             return [Fraction(value == what) for value in range(count)]
         if kind == "bernoulli":
             p = _weight(what, place)
@@ -233,8 +235,13 @@ def _variables(given: Any) -> dict[str, int]:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise InputError(f"the name of a variable must be letters, digits and _, not {name!r}")
         if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
-            raise InputError(f"the variable {name!r} must have 2 to {MOST_VALUES:,} values, not {count!r}")
+            raise InputError(f"the variable {name!r} must have 2 to {MOST_VALUES:,} values, not {_said(count)}")
     return dict(given)
+
+
+def _said(given: Any) -> str:
+    """A value for a message; broken numbers of a file are fractions here."""
+    return str(given) if isinstance(given, Fraction) else repr(given)
 
 
 def _weight(given: Any, place: str) -> Fraction:

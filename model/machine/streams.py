@@ -25,7 +25,7 @@ def expect_room(config: CoreConfig, streams: int) -> None:
     """Raise :exc:`InputError` for more streams than the core has threads for."""
     most = config.threads * config.inferences
     if streams > most:
-        raise InputError(f"a core of {config.threads} threads has {most} streams at most, not {streams}")
+        raise InputError(f"{streams} streams are too many: the core has room for {most}")
 
 
 def padding(program: Program) -> int:

@@ -29,7 +29,7 @@ from .probabilities import PROBABILITIES
 from .promises import Break, linear_break, reversible_break, starting_assigns
 from .streams import State, check_state, check_window, window_samples
 
-__all__ = ["CONTRACTS", "MOST_WIDTH", "Columns", "Mode", "Output", "Program"]
+__all__ = ["CONTRACTS", "MOST_SCALE", "MOST_WIDTH", "Columns", "Mode", "Output", "Program"]
 
 CONTRACTS = ("in-place", "clean")
 #: The register a compiled program reads one from: the default start is zero everywhere else.

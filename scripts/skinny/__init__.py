@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from .board import Board as Board
     from .estimators import SkinnyClassifier as SkinnyClassifier
     from .estimators import SkinnyRegressor as SkinnyRegressor
+    from .formulas import compile as compile
     from .program import Program as Program
-    from .program import compile as compile
     from .program import load as load
     from .sweeping import sweep as sweep
     from .trace import Trace as Trace
@@ -63,7 +63,7 @@ _HOMES = {
     "SkinnyRegressor": "skinny.estimators",
     "SumProductNetwork": "skinny.model.frontends.sum_product",
     "Trace": "skinny.trace",
-    "compile": "skinny.program",
+    "compile": "skinny.formulas",
     "convolutional_machine": "skinny.model.frontends.machines.recipes",
     "cos": "skinny.model.formula.function",
     "dense_machine": "skinny.model.frontends.machines.recipes",

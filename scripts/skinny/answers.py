@@ -13,6 +13,7 @@ from skinny.model.bounds.bounds import bound
 from skinny.model.bounds.box import Box
 from skinny.model.bounds.suggest import suggest
 from skinny.model.errors import CheckError, InputError
+from skinny.model.limits import current, size_text
 from skinny.model.machine.assemble import fit_image
 from skinny.model.machine.isa import MOST_FLIPFLOPS, flat_words
 from skinny.model.program.forms import Input, Linear, Weight
@@ -57,6 +58,8 @@ MOST_ROLLED = 1 << 17
 LANES = (2, 4, 8)
 #: Rows of random inputs that are drawn at once.
 DRAWN = 1024
+#: Bytes of memory for each word of random inputs and their results.
+DRAWN_WORD = 64
 #: Instructions simulated between two steps of the progress bar, by simulator.
 CHUNK = {"bulk": 2_000_000, "verilator": 1 << 60, "amaranth": 20_000}
 
@@ -372,6 +375,10 @@ def random_inputs(count: int, program: Program, ring: Ring) -> Encoded:
     edge, or, if it has none, from all words."""
     if not count >= 1:
         raise InputError(f"the number of random inferences must be at least 1, not {count}")
+    most = current().memory // DRAWN_WORD // (1 + len(program.samples) + len(program.outputs))
+    if count > most:
+        limit = size_text(current().memory)
+        raise InputError(f"more than {most:,} random inferences need more memory than {limit}: --limit memory=SIZE")
     draw: Callable[[np.random.Generator, tuple[int, ...]], Array]
     if program.box is None or not isinstance(ring, FixedPoint):
         draw = partial(_drawn_from_all, ring)

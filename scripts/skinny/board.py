@@ -16,7 +16,7 @@ from skinny.model.rings import Array
 
 from .extras import needs_extra
 from .program import Program, Results
-from .values import as_elements, as_whole, shown
+from .values import as_elements, as_whole, several, shown
 
 if TYPE_CHECKING:
     from skinny.model.link.requests import Channel
@@ -87,7 +87,8 @@ class Board:
         given, single = as_elements(program._given(inputs), units)
         found, faulty = self._host.run_elements(image, given.elements)
         if faulty.any():
-            raise CheckError(f"{int(faulty.sum()):,} inferences met a fault, the first is row {int(faulty.argmax())}")
+            met = several(int(faulty.sum()), "inference")
+            raise CheckError(f"{met} met a fault, the first is row {int(faulty.argmax())}")
         return units, found, single
 
     def _image(self, program: ModelProgram) -> Image:

@@ -31,7 +31,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .program import Path, Program
-from .values import as_ring, as_whole, expect_choice, listed, shown
+from .values import as_ring, as_whole, expect_choice, listed, several, shown
 
 __all__ = ["SkinnyClassifier", "SkinnyRegressor"]
 
@@ -108,7 +108,8 @@ class _SkinnyEstimator(BaseEstimator):  # type: ignore[misc]
         count = len(outputs)
         least = least_cycles(task, count)
         if budget < least:
-            raise InputError(f"a program of {count} outputs takes {least} cycles at least: the budget is {budget}")
+            size = several(count, "output")
+            raise InputError(f"a program of {size} takes {least} cycles at least: the budget is {budget}")
         if self.curve is None:
             budgets = {UNLIMITED, budget, *(max(least, round(part * budget)) for part in CURVE)}
         else:
@@ -474,7 +475,7 @@ def _ring(given: Any) -> FixedPoint:
     """``fixed:BITS`` with all bits but two behind the point, which the scales of a learned program use best."""
     text = str(given)
     if re.fullmatch("fixed:[0-9]{1,2}", text):
-        text += f".{int(text[6:]) - 2}"
+        text += f".{max(0, int(text[6:]) - 2)}"
     ring = as_ring(text)
     if not isinstance(ring, FixedPoint):
         raise InputError(f"learned programs run in fixed:BITS or fixed:BITS.FRAC, not in {shown(given)}")

@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from skinny.model.compiler.goal import parse_keep
 from skinny.model.errors import InputError
 from skinny.model.files import read_text
 from skinny.model.formula.parse import parse_definitions
@@ -39,6 +40,8 @@ WORKERS = 2
 PATIENCE = 5
 #: Columns of a row that synthesis or an estimate gives.
 FIGURES = ("cycles", "lut", "cells", "mhz", "inferences_per_second")
+#: What a core is made of: points that have all of it in common are one core.
+CORE = ("program", "format", "threads", "registers", "device")
 #: What is done to cores, in words.
 WORDS = {"estimate": "estimates", "synthesis": "syntheses"}
 
@@ -101,7 +104,11 @@ def sweep(
             _add_figures([row for row in rows if row["front"] or (row["reason"] and row["cycles"])], "synthesis", work)
     if not any(row["figures"] for row in rows):
         _mark([row for row in rows if row["cycles"]])
+    known_cores = set()
     for row in rows:
+        core = tuple(row[name] for name in CORE)
+        row["front"] = row["front"] and core not in known_cores
+        known_cores.add(core)
         del row["program"]
     return rows
 
@@ -133,11 +140,13 @@ def _values(row: Row) -> tuple[float, ...]:
 
 def _formula(text: str, box: Any, error: Number | None, keep: str) -> Unit:
     """What the units of all programs of a formula have in common."""
+    parse_keep(keep)
     if "@" in re.sub("#.*", "", text):
         raise InputError("a sweep runs elsewhere, too, where no files are: its formula goes without @FILE inside")
     names = box_names(parse_definitions(text))
     if box is None and error is not None:
         raise InputError("error is about inputs in a box: box is missing")
+    parse_keep(keep)
     pairs = None if box is None else dict(zip(names, as_box(box, names), strict=True))
     return {
         "kind": "formula",
@@ -152,6 +161,8 @@ def _table(path: str, target: str, box: Any, error: Number | None, effort: float
     """What the units of all programs that are learned from a table have in common."""
     from .table import parse_table
 
+    if not effort > 0:
+        raise InputError(f"the effort must be above zero, not {effort:g}")
     if box is not None or error is not None:
         raise InputError("box and error are about formulas: what is learned has the box of its data")
     text = read_text(path, INPUTS_BYTE)
@@ -238,16 +249,17 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Client]:
         with client:
             yield client
         return
-    with (
-        LocalCluster(
+    try:
+        cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",  # any port that is free
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+        )
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"the workers cannot be started ({error})") from error
+    with cluster, Client(cluster) as client:
         yield client
 
 
@@ -267,8 +279,7 @@ def _add_programs(rows: Sequence[Row], fixed: Unit, work: _Work) -> None:
 def _add_figures(rows: Sequence[Row], kind: str, work: _Work) -> None:
     """Give each row that has a program the figures of its core."""
     rows = [row for row in rows if row["program"]]
-    names = ("program", "format", "threads", "registers", "device")
-    found = work.results(WORDS[kind], [{"kind": kind, **{name: row[name] for name in names}} for row in rows])
+    found = work.results(WORDS[kind], [{"kind": kind, **{name: row[name] for name in CORE}} for row in rows])
     for row, result in zip(rows, found, strict=True):
         row |= dict.fromkeys(FIGURES) | {"cycles": row["cycles"], "front": False, "reason": None} | result
         row["figures"] = None if row["reason"] else kind

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from skinny.model.errors import InputError
-from skinny.model.tables import DECIMAL
+from skinny.model.tables import DECIMAL, parse_rows
+
+from .values import several
 
 __all__ = ["Table", "parse_table", "split"]
 
@@ -35,19 +36,17 @@ class Table(NamedTuple):
 
 def parse_table(text: str, target: str, path: str) -> Table:
     """The table in the text of the CSV file ``path``; what cannot be learned from is named by row and column."""
-    lines = list(csv.reader(io.StringIO(text)))
-    lines = [line for line in lines if line]
-    if not lines:
-        raise InputError(f"{path}: the file is empty")
+    lines = parse_rows(text, path)
     names = [name.strip() for name in lines[0]]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    twice, count = Counter(names).most_common(1)[0]
+    if count > 1:
         raise InputError(f"{path}: the column {twice!r} is there twice")
     if target not in names:
         raise InputError(f"{path}: there is no column {target!r}, only {', '.join(names[:10])}")
     if len(names) < 2:
         raise InputError(f"{path}: there is no column beside the target")
     place = names.index(target)
+    columns = (*names[:place], *names[place + 1 :])
     rows = np.empty((len(lines) - 1, len(names) - 1))
     texts = []
     for number, line in enumerate(lines[1:], 1):
@@ -55,14 +54,13 @@ def parse_table(text: str, target: str, path: str) -> Table:
             raise InputError(f"{path}: row {number} has {len(line)} values, the first line {len(names)} names")
         values = [value.strip() for value in line]
         texts.append(values.pop(place))
-        for column, value in enumerate(values):
-            rows[number - 1, column] = _number(value, path, number, [n for n in names if n != target][column])
+        rows[number - 1] = [_number(value, path, number, name) for name, value in zip(columns, values, strict=True)]
         if not texts[-1]:
             raise InputError(f"{path}: row {number}, column {target!r}: the value is missing")
     if len(rows) < 8:
-        raise InputError(f"{path}: {len(rows)} rows are too few to learn from: 8 are the least")
+        raise InputError(f"{path}: {several(len(rows), 'row')} to learn from, 8 are the least")
     targets = _targets(path, target, texts)
-    return Table(tuple(name for name in names if name != target), rows, targets)
+    return Table(columns, rows, targets)
 
 
 def _number(text: str, path: str, row: int, column: str) -> float:
@@ -88,8 +86,8 @@ def _targets(path: str, target: str, texts: Sequence[str]) -> NDArray[Any]:
     if any(numbers) and not all(numbers):
         row = next(row for row, text in enumerate(texts, 1) if not DECIMAL.fullmatch(text))
         raise InputError(f"{path}: the column {target!r} has numbers and, in row {row}, {texts[row - 1][:40]!r}")
-    rare = min(different, key=texts.count)
-    if texts.count(rare) < 3:
+    rare, count = Counter(texts).most_common()[-1]
+    if count < 3:
         raise InputError(f"{path}: the class {rare!r} of {target!r} has fewer than 3 rows")
     return np.array(texts, dtype=str)
 

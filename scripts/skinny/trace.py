@@ -160,7 +160,7 @@ def draw_registers(program: Program, ring: Ring, registers: Array) -> Any:
             if len(program.outputs) <= MOST_LABELS:
                 place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
                 axes[0].annotate("restart", (output.at + 1, 1), (3, -3), fontsize=8, **place)
-    axes[0].set_title(f"registers of one inference in {ring.name}: {len(program)} instructions")
+    axes[0].set_title(f"registers of one inference in {ring.name}: {several(len(program), 'instruction')}")
     axes[-1].set_xlabel("instructions done")
     axes[-1].set_xlim(0, steps)
     axes[-1].xaxis.set_major_locator(MaxNLocator("auto", integer=True))

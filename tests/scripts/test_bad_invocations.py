@@ -97,13 +97,18 @@ FILES = {
     # formulas
     **{"f.txt": "y = a\nz = a b\n", "bom.txt": "\ufeffy = a $ b", "deep.txt": "y = " + "(" * 50_000 + "a"},
     **{"unclosed.txt": "y = [a, b", "control.txt": "y = a \x07 b"},
+    # sum-product networks and circuits
+    "query.json": '{"variables": {"a": 2}, "root": "n", "nodes": {"n": {"bernoulli": 0.5, "of": "a"}}, "query": 5}',
+    **{"deep.json": "[" * 100_000, "empty.blif": "", "junk.blif": bytes(range(256))},
+    "circle.blif": ".model c\n.inputs a\n.outputs s\n.names t s\n1 1\n.names s t\n1 1\n.end\n",
     # tables to learn from
     "t.csv": "u,v,y\n" + "".join(f"{i},{i * i % 7},{i % 2}\n" for i in range(60)),
     "ttext.csv": "u,v,y\n" + "".join(f"{i},q,{i % 2}\n" for i in range(40)),
     **{"tconst.csv": "u,y\n" + "1,1\n" * 40, "tone.csv": "u,y\n1,a\n2,b\n", "tnan.csv": "u,y\n" + "1,nan\n" * 40},
+    "half.csv": 'u,y\n1,"2\n',
     "only.csv": "y\n" + "1\n0\n" * 20,
 }
-FOLDERS = ("folder", "folder.csv", "folder.skn", "folder.onnx")
+FOLDERS = ("folder", "folder.csv", "folder.skn", "folder.onnx", "folder.json")
 
 
 @pytest.fixture(scope="module")

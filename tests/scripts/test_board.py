@@ -57,6 +57,20 @@ def test_what_is_written(folder, skinny, tools):
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     assert manifest["device"].startswith("skinny 1 board=icebreaker clock=30000000 ")
     assert (manifest["files"], manifest["rams"]) == (names, {"used": 11, "available": 30})
+    # Bits of a word that a Boolean core would take at once; --lanes is something else.
+    assert "slices=32" in manifest["device"]
+    assert "lanes" not in manifest["device"]
+
+
+def test_cells_are_called_what_they_are(skinny, tools):
+    """A logic cell of iCE40 is more than a LUT."""
+    tools()
+    lines = [line.split("  ")[0] for line in skinny(*BUILD)[1].splitlines()]
+    assert [line for line in lines if line.startswith(("logic", "LUT", "mult", "block"))] == [
+        "logic cells",
+        "multiplier blocks",
+        "block RAMs",
+    ]
 
 
 def test_there_is_room_for_other_formulas(folder, skinny, tools):

@@ -271,3 +271,14 @@ def test_weights_that_the_format_cannot_hold_are_named(skinny):
     code, out, err = skinny(*words, "--json")
     assert (code, json.loads(out)["precision"]["zero_weights"], err) == (0, 1, said)
     assert "fixed:16" not in skinny("compile", "y = 0.001*x")[2]
+
+
+def test_one_instruction_is_one(skinny):
+    """What is counted is said in the singular where it is one."""
+    assert skinny("compile", "y = 2*a", "-o", "one.skn")[2].startswith("skinny: one.skn: 1 instruction, 2 words ")
+    assert skinny("run", "one.skn", "--ring", "exact", "--inputs", "a=1", "-o", "o.csv")[2] == (
+        "skinny: o.csv: 1 row of y\n"
+    )
+    assert "1 linear form" in skinny("info", "p.skn")[1]
+    out = skinny("sim", "one.skn", "--ring", "modular:8", "--inputs", "a=1", "--simulator", "amaranth")[1]
+    assert "all cycles match: 1 inference in " in out

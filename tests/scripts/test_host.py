@@ -162,7 +162,7 @@ def test_a_self_checked_program_on_a_board_with_an_upset(folder, skinny, answer)
     code, out, err = run(skinny)
     assert (code, err) == (
         0,
-        "skinny: 1 recoveries: results were faulty or stayed away, so the core was loaded again\n",
+        "skinny: results were faulty or stayed away, so the core was loaded again, 1 time\n",
     )
     assert out.splitlines()[2].split() == ["1", "2.25", "0.5"]
     assert not run(answer)["loaded"]
@@ -184,7 +184,7 @@ def test_faults_are_a_failed_check(skinny, port, monkeypatch):
     code, out, err = skinny("host", port, "run", "p.skn", "--inputs", "a=1,b=2", "--json")
     assert (code, json.loads(out)["faults"], json.loads(out)["fault"]) == (1, [1], True)
     assert (json.loads(out)["recoveries"], json.loads(out)["seal"]) == (1, 0)
-    assert err == "skinny: error: check failed: 1 inferences met a fault, the first is number 1\n"
+    assert err == "skinny: error: check failed: 1 inference met a fault, the first is number 1\n"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """``skinny info``: the facts of a program."""
 
+import re
+
 import pytest
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.parse import parse_formula
@@ -62,9 +64,28 @@ def test_the_table_says_the_same(skinny):
     assert "y = R0 after 3, restart, z = R2 after 4" in out
     assert ["a", "2"] in words
     assert ["b", "1"] in words
-    assert "2 inputs, 0 weights, 1 linear forms" in out
+    assert "2 inputs, 0 weights, 1 linear form" in out
     assert [line.split() for line in out.splitlines() if line.startswith("by levels")] == [["by", "levels", "1.33"]]
     assert "by segments, 8 lanes" in out
+
+
+def test_a_comment_is_a_title(skinny, folder):
+    """The text of a formula may begin with a comment, which then says what the program is."""
+    (folder / "f.txt").write_text("# The product.\ny = a*b\n")
+    assert skinny("compile", "@f.txt", "-o", "f.skn")[0] == 0
+    assert "title             The product.\n" in re.sub(" +\n", "\n", skinny("info", "f.skn")[1])
+
+
+def test_long_texts_do_not_widen_the_table(skinny, folder):
+    """Of a title the beginning is shown, a list goes on in the next line."""
+    text = (folder / "p.skn").read_text().replace("inputs a b", "inputs a b " + " ".join(f"c{n}" for n in range(300)))
+    text = text.replace("# y = 2*a*b - 3/4; z = a", "# y = 2*a*b" + " - 3/4" * 500)
+    outputs = "".join(f"emit z{n} = R2\n" for n in range(300))
+    (folder / "p.skn").write_text(text.replace("end\n", f"{outputs}end\n"))
+    code, out, err = skinny("info", "p.skn")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) < 140
+    assert "z299 = R2" in out
 
 
 MACHINE = """\

@@ -62,7 +62,7 @@ def test_numbers_are_told_in_words(skinny, folder):
         ("a,t\ninf,x\n", "bad.csv: row 1, column 'a': 'inf' is not a finite number"),
         ("a,t\n1e999,x\n", "bad.csv: row 1, column 'a': '1e999' is too large"),
         ("a,t\n1,2,3\n", "bad.csv: row 1 has 3 values, the first line 2 names"),
-        ("a,t\n1,x\n", "bad.csv: 1 rows are too few to learn from: 8 are the least"),
+        ("a,t\n1,x\n", "bad.csv: 1 row to learn from, 8 are the least"),
         ("a,t\n" + "1,x\n" * 9, "bad.csv: all rows have the same 't', x: there is nothing to learn"),
         ("a,t\n" + "1,x\n2,3\n" * 9, "bad.csv: the column 't' has numbers and, in row 1, 'x'"),
         ("a,t\n" + "1,x\n" * 9 + "2,y\n", "bad.csv: the class 'y' of 't' has fewer than 3 rows"),

@@ -71,7 +71,7 @@ def test_the_table_is_short_and_says_so(skinny, folder):
     assert code == 0
     assert lines[0] == ["row", "y", "z"]
     assert lines[2:] == [[str(n - 99), str(Fraction(8 * n - 3, 4)), str(n)] for n in range(100, 120)]
-    assert err == "skinny: 5 more rows; --json gives all\n"
+    assert err == "skinny: 5 more rows; -o FILE.csv has all\n"
 
 
 def test_another_start(answer):

@@ -107,7 +107,7 @@ def test_table(skinny):
     assert code == 0
     assert out.splitlines()[0].split() == ["row", "a", "b", "y", "z"]
     assert "all cycles match: 30 inferences in " in out
-    assert err == "skinny: 10 more rows; --json gives all\n"
+    assert err == "skinny: 10 more rows; -o FILE.csv has all\n"
 
 
 def test_many_inferences_in_pieces(answer, monkeypatch):

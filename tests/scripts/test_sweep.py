@@ -91,7 +91,7 @@ def test_where_no_point_can_be_the_table_says_why(skinny, folder, scheduler):
     (row,) = table("p/points.csv")
     assert (code, out) == (1, "")
     assert row["reason"] == "the number of threads must be 1 to 16, not 17"
-    assert f"none of 1 points could be ({os.path.join('p', 'points.csv')}): {row['reason']}\n" in err
+    assert f"no point of 1 could be ({os.path.join('p', 'points.csv')}): {row['reason']}\n" in err
 
 
 @pytest.mark.parametrize(

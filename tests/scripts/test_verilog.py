@@ -60,7 +60,7 @@ def test_bad_arguments(skinny, folder, words, message):
 
 def test_a_folder_that_cannot_be_made(skinny):
     code, _, err = skinny("verilog", "p.skn", "--ring", "fixed:16.8", "-o", "p.skn")
-    assert (code, err) == (2, "skinny: error: p.skn: cannot be made (File exists)\n")
+    assert (code, err) == (2, "skinny: error: p.skn: cannot be written (Not a directory)\n")
 
 
 def test_lost_weights_are_told_before_anything_is_written(skinny, folder):

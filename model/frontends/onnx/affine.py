@@ -36,7 +36,7 @@ def _common(step: Step, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        step.refuse(f"the shapes {' and '.join(map(str, shapes))} do not fit together")
+        step.malformed(f"the shapes {' and '.join(map(str, shapes))} do not fit together")
     claim(int(np.prod(shape, dtype=object)))
     return shape
 
@@ -80,7 +80,7 @@ def _div(step: Step) -> Value:
     both = _both(step)
     divisor = step.constant(1, "divisor")
     if not np.all(divisor):
-        step.refuse("it divides by zero")
+        step.refuse("it divides by zero", "export the network with another divisor")
     if both is None:
         return _scaled(step, step.forms(0), step.held.weights(1 / divisor.astype(np.float64)))
     if np.issubdtype(both[0].dtype, np.integer):  # towards zero
@@ -96,7 +96,7 @@ def _neg(step: Step) -> Value:
 def _matmul(step: Step) -> Value:
     first, second = step.value(0), step.value(1)
     if len(first.shape) == 0 or len(second.shape) == 0:
-        step.refuse("it multiplies a single number: the file is not a valid model")
+        step.malformed("it multiplies a single number")
     left = first.reshape((1, *first.shape)) if len(first.shape) == 1 else first
     right = second.reshape((*second.shape, 1)) if len(second.shape) == 1 else second
     out = _product(step, left, right)
@@ -113,7 +113,7 @@ def _gemm(step: Step) -> Value:
     for index, attribute in ((0, "transA"), (1, "transB")):
         given = step.value(index)
         if len(given.shape) != 2:
-            step.refuse(f"its input {index + 1} must be a matrix, not of the shape {tuple(given.shape)}")
+            step.malformed(f"its input {index + 1} must be a matrix, not of the shape {tuple(given.shape)}")
         turn = step.whole(attribute, 0)
         sides.append(given if not turn else given.T if isinstance(given, np.ndarray) else given.taken(given.places.T))
     out = _product(step, *sides).scaled(step.number("alpha", 1.0))
@@ -127,7 +127,7 @@ def _gemm(step: Step) -> Value:
 def _product(step: Step, first: Array | Forms, second: Array | Forms) -> Forms:
     """The product of matrices, of which one side at least is constant."""
     if first.shape[-1] != second.shape[-2]:
-        step.refuse(f"the shapes {tuple(first.shape)} and {tuple(second.shape)} do not fit together")
+        step.malformed(f"the shapes {tuple(first.shape)} and {tuple(second.shape)} do not fit together")
     _common(step, first.shape[:-2], second.shape[:-2])
     if isinstance(first, np.ndarray):
         forms = second if isinstance(second, Forms) else Forms.of_numbers(Numbers.plain(second))
@@ -138,7 +138,7 @@ def _product(step: Step, first: Array | Forms, second: Array | Forms) -> Forms:
         columns = forms.places[..., :, None, :]
         factors = step.held.weights(np.swapaxes(second, -1, -2)[..., None, :, :])
     else:
-        step.refuse("both of its factors depend on the inputs: one must be a constant")
+        step.refuse("both of its factors depend on the inputs", "make one a constant, or take a Mul and a ReduceSum")
     return step.held.combined(forms, columns, factors, step.name)
 
 
@@ -146,16 +146,16 @@ def _conv(step: Step) -> Value:
     forms = step.forms()
     weights = step.constant(1, "weights")
     if len(forms.shape) < 3 or weights.ndim != len(forms.shape):
-        step.refuse(
+        step.malformed(
             f"its shapes {forms.shape} and {weights.shape} are not those of a batch, channels and at least an axis"
         )
     groups = step.whole("group", 1)
     batch, channels, *size = forms.shape
     if groups < 1 or channels != weights.shape[1] * groups or weights.shape[0] % groups:
-        step.refuse(f"{channels} channels in {groups} groups do not fit weights of the shape {weights.shape}")
+        step.malformed(f"{channels} channels in {groups} groups do not fit weights of the shape {weights.shape}")
     kernel = step.list_of("kernel_shape", weights.shape[2:], len(size))
     if kernel != weights.shape[2:]:
-        step.refuse(f"its kernel_shape {list(kernel)} is not that of its weights, {list(weights.shape[2:])}")
+        step.malformed(f"its kernel_shape {list(kernel)} is not that of its weights, {list(weights.shape[2:])}")
     found = windows(step, size, kernel)
     each = weights.shape[0] // groups
     claim(batch * weights.size * len(found.places))
@@ -169,27 +169,27 @@ def _conv(step: Step) -> Value:
     if step.has(2):
         offsets = step.weights(2, "bias")
         if offsets.values.shape != (weights.shape[0],):
-            step.refuse(f"its bias has the shape {offsets.values.shape} for {weights.shape[0]} channels")
+            step.malformed(f"its bias has the shape {offsets.values.shape} for {weights.shape[0]} channels")
         out = out.scaled(1.0, offsets.reshape(1, groups, each, 1))
     return out.reshape((batch, weights.shape[0], *found.shape))
 
 
 def _normalisation(step: Step) -> Value:
     if step.whole("training_mode", 0) or step.outputs > 1 or not step.whole("spatial", 1):
-        step.refuse("it is in training mode: export the network for inference")
+        step.refuse("it is in training mode", "export the network for inference")
     forms = step.forms()
     shape = [1] * len(forms.shape)
     if len(shape) < 2:
-        step.refuse(f"its input has the shape {forms.shape}, without channels")
+        step.malformed(f"its input has the shape {forms.shape}, without channels")
     shape[1] = forms.shape[1]
     names = ("scale", "bias", "mean", "variance")
     parts = [step.constant(index + 1, name).astype(np.float64) for index, name in enumerate(names)]
     if any(part.shape != (shape[1],) for part in parts):
-        step.refuse(f"its scale, bias, mean and variance must have {shape[1]} values each, as there are channels")
+        step.malformed(f"its scale, bias, mean and variance must have {shape[1]} values each, as there are channels")
     scale, bias, mean, variance = parts
     spread = variance + step.number("epsilon", 1e-5)
     if not (spread > 0).all():
-        step.refuse("a variance is not above zero")
+        step.malformed("a variance is not above zero")
     factor = scale / np.sqrt(spread)
     both = (step.held.weights(numbers.reshape(shape)) for numbers in (factor, bias - mean * factor))
     return forms.scaled(*both)
@@ -199,7 +199,7 @@ def _pool(step: Step, places: NDArray[np.int64], counts: NDArray[np.int64]) -> F
     """The means over ``places``, a row for each element of a result, in each channel of the input."""
     forms = step.forms()
     if (counts == 0).any():
-        step.refuse("a window lies outside of the tensor: it has no mean")
+        step.refuse("a window lies outside of the tensor and has no mean", "take smaller pads")
     batch, channels, *size = forms.shape
     claim(batch * channels * places.size)
     planes = np.arange(batch * channels).reshape(batch, channels, 1, 1) * int(np.prod(size))
@@ -217,7 +217,7 @@ def _average_pool(step: Step) -> Value:
 def windows_of_pool(step: Step, forms: Forms) -> Windows:
     """The windows of a pool over ``forms``."""
     if len(forms.shape) < 3:
-        step.refuse(f"its shape {forms.shape} is not that of a batch, channels and at least an axis")
+        step.malformed(f"its shape {forms.shape} is not that of a batch, channels and at least an axis")
     size = forms.shape[2:]
     return windows(step, size, step.list_of("kernel_shape", (), len(size)))
 
@@ -225,7 +225,7 @@ def windows_of_pool(step: Step, forms: Forms) -> Windows:
 def _global_average_pool(step: Step) -> Value:
     forms = step.forms()
     if len(forms.shape) < 3:
-        step.refuse(f"its shape {forms.shape} is not that of a batch, channels and at least an axis")
+        step.malformed(f"its shape {forms.shape} is not that of a batch, channels and at least an axis")
     places = np.arange(int(np.prod(forms.shape[2:])))[None, :]
     out = _pool(step, places, np.array([places.size]))
     return out.reshape((*forms.shape[:2], *[1] * (len(forms.shape) - 2)))
@@ -242,7 +242,7 @@ def _reduced(step: Step) -> Value:
     columns = forms.places.transpose([*kept, *axes]).reshape(*[forms.shape[axis] for axis in kept], -1)
     count = columns.shape[-1]
     if count == 0:
-        step.refuse("it has no elements to add")
+        step.malformed("it has no elements to add")
     factor = Numbers.plain(np.array([1.0 if step.operator == "ReduceSum" else 1 / count]))
     out = step.held.combined(forms, columns, factor, step.name)
     shape = [1 if axis in axes else forms.shape[axis] for axis in range(rank)]

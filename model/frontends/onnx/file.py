@@ -76,7 +76,7 @@ def expect_sound(model: ModelProto) -> int:
                 f"{node.op_type} {node.name!r}: an operator of {node.domain}, not of ONNX itself: {instead}"
             )
     if not model.graph.node:
-        raise InputError("the model has no nodes: it is not a network")
+        raise InputError("the model has no nodes: export the whole network")
     versions = {entry.domain: entry.version for entry in model.opset_import}
     version = next((versions[domain] for domain in OWN if domain in versions), 0)
     if version not in OPSETS:
@@ -113,7 +113,7 @@ def numbers(tensor: TensorProto) -> NDArray[Any]:
         return found.astype(np.int8)
     if "float" in name:
         return found.astype(np.float32)
-    raise InputError(f"the tensor {tensor.name!r} has elements of the type {name}: only numbers are known")
+    raise InputError(f"the tensor {tensor.name!r} has elements of the type {name}: export it with numbers")
 
 
 def attributes(node: NodeProto) -> dict[str, Any]:

@@ -236,7 +236,7 @@ class Held:
         """The one constant for a number with its mark."""
         if found not in self._numbers:
             if not np.isfinite(found[0]):
-                raise InputError(f"a number of the network is {found[0]}: only finite numbers can be computed with")
+                raise InputError(f"a number of the network is {found[0]}: export it with finite weights")
             self._numbers[found] = number(found[0])
         return self._numbers[found]
 
@@ -327,7 +327,7 @@ class Held:
         columns = np.take_along_axis(columns, np.argsort(rank, axis=1, kind="stable"), axis=1)
         there = columns != NOTHING
         if not there[:, 0].all():
-            raise InputError("a window lies outside of the tensor: it has no largest element")
+            raise InputError("a window lies outside of the tensor and has no largest element: take smaller pads")
         uses = np.bincount(columns[there], minlength=forms.size)
         twice = np.bincount(columns[:, 1:][there[:, 1:]], minlength=forms.size)
         forms = self.settled(forms, (forms.lengths > 1) & ((uses > 1) | (twice > 0)), name)

@@ -70,7 +70,7 @@ def _imported(model: ModelProto, title: str, keep_zeros: bool) -> Imported:
             inputs += names
             values[info.name] = held.added([Formula("variable", value=name) for name in names], shape)
     if len(set(inputs)) < len(inputs):
-        raise InputError("two inputs of the network have the same name")
+        raise InputError("two inputs of the network have the same name in a formula: rename one")
     readers = Counter(name for node in graph.node if node.op_type != "Shape" for name in node.input)
     readers.update(output.name for output in graph.output)
     notes: list[str] = []
@@ -133,10 +133,10 @@ def _step(
     step = Step(node.op_type, name, attributes(node), given, version, held, read)
     if node.op_type not in OPERATORS and node.op_type not in ENDS:
         known = "docs/models.md lists the operators that are known"
-        step.refuse(f"this operator has no formula: export the network without it ({known})")
+        step.refuse("this operator has no formula", f"export the network without it ({known})")
     for place, value in enumerate(given):
         if isinstance(value, Quantised) and node.op_type != "DequantizeLinear":
-            step.refuse("it computes with quantised whole numbers: export the network in the QDQ format")
+            step.refuse("it computes with quantised whole numbers", "export the network in the QDQ format")
         if isinstance(value, Quantised):
             notes.append(f"{step}: values are not rounded to its scale, as fixed point rounds them by itself")
         if isinstance(value, End) and not (place == 0 and (node.op_type in AFTER or node.op_type == "ArgMax")):
@@ -147,7 +147,9 @@ def _step(
 def _inside(end: End) -> Forms:
     """An end after which more comes."""
     if end.function != "sigmoid":
-        end.where.refuse("it is known at the end of a network only, where the host computes it")
+        end.where.refuse(
+            "it is known at the end of a network only, where the host computes it", "export the network up to it"
+        )
     out = POINTWISE["Sigmoid"](end.where)
     assert isinstance(out, Forms)
     return out
@@ -162,14 +164,14 @@ def _run(step: Step) -> list[Value]:
     if isinstance(given, End):
         return [given]
     if step.operator in ("Softmax", "LogSoftmax", "ArgMax"):
-        step.refuse("it is of constants: the network does not depend on its inputs")
+        step.refuse("it is of constants", "leave it out, as it does not depend on the inputs")
     try:
         found = OPERATORS[step.operator](step)
     except InputError as error:
-        step.refuse(str(error).removeprefix(f"{step}: "))
+        raise InputError(f"{step}: {str(error).removeprefix(f'{step}: ')}") from None
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
-        step.refuse(f"the file is not a valid model: {why}")
+        step.malformed(why)
     return found if isinstance(found, list) else [found]
 
 
@@ -182,9 +184,11 @@ def _ended(
     if len(ends) == 1 and isinstance(end := next(iter(ends.values())), End):
         function = end.function
         if function != "sigmoid" and (classes := end.forms.size) < 2:
-            end.where.refuse(f"it decides among {classes} values: leave it out")
+            end.where.refuse(f"it decides among {classes} values", "leave it out")
         if function != "sigmoid" and _axis(end.where) != end.forms.size:
-            end.where.refuse("it decides along an axis that is not the only one with several elements")
+            end.where.refuse(
+                "it decides along an axis that is not the only one with several elements", "leave it to the host"
+            )
         if function != "argmax":
             does = (
                 "sends the values before it" if function == "sigmoid" and end.forms.size > 1 else "decides without it"
@@ -202,7 +206,7 @@ def _ended(
         outputs.update(zip(_names(name, "y", len(formulas), len(ends) == 1), formulas, strict=True))
         count += len(formulas)
     if len(outputs) < count or not outputs:
-        raise InputError("two outputs of the network have the same name, or it has none")
+        raise InputError("two outputs of the network have the same name in a formula, or it has none: rename one")
     decides = bool(function) and (function != "sigmoid" or len(outputs) == 1)
     needed = {id(node) for node in postorder(*outputs.values())}
     layers = [Layer(name, tuple(one for one in values if id(one) in needed)) for name, values in held.layers]

@@ -29,9 +29,9 @@ def _identity(step: Step) -> Value:
 
 def _dropout(step: Step) -> Value:
     if step.has(2) and bool(step.constant(2, "training_mode").any()):
-        step.refuse("it is in training mode: export the network for inference")
+        step.refuse("it is in training mode", "export the network for inference")
     if step.outputs > 1:
-        step.refuse("its mask is read, which is for training: export the network for inference")
+        step.refuse("its mask is read, which is for training", "export the network for inference")
     return step.value()
 
 
@@ -44,7 +44,7 @@ def _cast(step: Step) -> Value:
         return given.astype(helper.tensor_dtype_to_np_dtype(target))
     if target not in kinds:
         known = TensorProto.DataType.Name(target) if target in TensorProto.DataType.values() else str(target)
-        step.refuse(f"it rounds values that depend on the inputs, to {known}: leave such a Cast out of the network")
+        step.refuse(f"it rounds values that depend on the inputs, to {known}", "leave such a Cast out of the network")
     return given
 
 
@@ -55,7 +55,7 @@ def _reshape(step: Step) -> Value:
         for axis, size in enumerate(shape):
             if size == 0:
                 if axis >= len(old):
-                    step.refuse(f"the shape {shape} takes axis {axis} of a tensor of {len(old)} axes")
+                    step.malformed(f"the shape {shape} takes axis {axis} of a tensor of {len(old)} axes")
                 shape[axis] = old[axis]
     return _moved(step, lambda array: array.reshape(shape))
 
@@ -82,7 +82,7 @@ def _squeeze(step: Step) -> Value:
 def _unsqueeze(step: Step) -> Value:
     axes = step.wholes(1, "axes")
     if axes is None:
-        step.refuse("its axes are missing: the file is not a valid model")
+        step.malformed("its axes are missing")
     return _moved(step, lambda array: np.expand_dims(array, axes))
 
 
@@ -107,7 +107,7 @@ def _split(step: Step) -> list[Value]:
         each = -(-shape[axis] // max(parts, 1))
         sizes = tuple(max(0, min(each, shape[axis] - part * each)) for part in range(parts))
     if sum(sizes) != shape[axis] or min(sizes, default=0) < 0:
-        step.refuse(f"its parts {list(sizes)} do not make up the {shape[axis]} of axis {axis}")
+        step.malformed(f"its parts {list(sizes)} do not make up the {shape[axis]} of axis {axis}")
     ends = np.cumsum(sizes)
     return [
         _moved(step, lambda array, span=slice(end - size, end): array[(slice(None),) * axis + (span,)])  # type: ignore[misc]
@@ -119,11 +119,11 @@ def _slice(step: Step) -> Value:
     shape = step.value().shape
     starts, ends = step.wholes(1, "starts"), step.wholes(2, "ends")
     if starts is None or ends is None:
-        step.refuse("its starts or ends are missing: the file is not a valid model")
+        step.malformed("its starts or ends are missing")
     axes = step.wholes(3, "axes") or tuple(range(len(starts)))
     steps = step.wholes(4, "steps") or (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
-        step.refuse("its starts, ends, axes and steps do not fit together: the file is not a valid model")
+        step.malformed("its starts, ends, axes and steps do not fit together")
     spans = [slice(None)] * len(shape)
     for start, end, given, stride in zip(starts, ends, axes, steps, strict=True):
         axis = step.axis(given, len(shape))
@@ -137,10 +137,10 @@ def _pad(step: Step) -> Value:
     axes = step.wholes(3, "axes")
     axes = tuple(range(len(shape))) if axes is None else tuple(step.axis(axis, len(shape)) for axis in axes)
     if pads is None or len(pads) != 2 * len(axes):
-        step.refuse(f"its pads must be {2 * len(axes)} numbers")
+        step.malformed(f"its pads must be {2 * len(axes)} numbers")
     mode = step.text("mode", "constant")
     if mode not in ("constant", "reflect", "edge", "wrap"):
-        step.refuse(f"it pads in the mode {mode!r}: constant, reflect, edge and wrap are known")
+        step.refuse(f"it pads in the mode {mode!r}", "take constant, reflect, edge or wrap")
     before, after = np.zeros(len(shape), np.int64), np.zeros(len(shape), np.int64)
     for place, axis in enumerate(axes):
         before[axis], after[axis] = pads[place], pads[place + len(axes)]
@@ -161,7 +161,7 @@ def _pad(step: Step) -> Value:
 
 def _constant(step: Step) -> Value:
     if len(step.attributes) != 1:
-        step.refuse("it must have one value: the file is not a valid model")
+        step.malformed("it must have one value")
     ((name, value),) = step.attributes.items()
     if name == "value" and isinstance(value, np.ndarray):
         return value
@@ -169,7 +169,7 @@ def _constant(step: Step) -> Value:
         return np.array(value, np.int64)
     if name in ("value_float", "value_floats"):
         return np.array(value, np.float64)
-    step.refuse(f"its {name} is not supported: a value of numbers is")
+    step.refuse(f"its {name} is not supported", "take a value of numbers")
 
 
 def _shape(step: Step) -> Value:

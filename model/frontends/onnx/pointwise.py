@@ -60,7 +60,7 @@ def _extreme(step: Step, sign: float) -> Value:
 
 def _max_pool(step: Step) -> Value:
     if step.outputs > 1:
-        step.refuse("the places of its maxima are read: only the maxima themselves are computed")
+        step.refuse("the places of its maxima are read", "leave them out: only the maxima themselves are computed")
     forms = step.forms()
     found = windows_of_pool(step, forms)
     planes = np.arange(int(np.prod(forms.shape[:2]))).reshape(*forms.shape[:2], 1, 1) * int(np.prod(forms.shape[2:]))
@@ -71,7 +71,7 @@ def _max_pool(step: Step) -> Value:
 def _pow(step: Step) -> Value:
     exponents = np.unique(step.constant(1, "exponent"))
     if len(exponents) != 1 or exponents[0] < 0 or exponents[0] != np.floor(exponents[0]):
-        step.refuse("its exponent must be one whole number from 0 on")
+        step.refuse("its exponent is not one whole number from 0 on", "take such a power, or leave it to the host")
     exponent = int(exponents[0])
     forms, _ = alike(step, step.forms(0), step.forms(1))
     if forms.constant:

@@ -15,16 +15,16 @@ def _parameters(step: Step, shape: tuple[int, ...]) -> tuple[Array, Array]:
     scale = step.constant(1, "scale")
     zero = step.constant(2, "zero point") if step.has(2) else np.zeros(scale.shape, _default_type(step))
     if scale.shape != zero.shape or not (scale.astype(np.float64) > 0).all():
-        step.refuse("its scale must be above zero and have the shape of its zero point")
+        step.malformed("its scale must be above zero and have the shape of its zero point")
     if not np.issubdtype(zero.dtype, np.integer):
-        step.refuse(f"it quantises to {zero.dtype}: whole numbers of 8, 16 or 32 bits are known")
+        step.refuse(f"it quantises to {zero.dtype}", "take whole numbers of 8, 16 or 32 bits")
     if step.whole("block_size", 0):
-        step.refuse("it quantises in blocks: a scale for the tensor or for each channel is known")
+        step.refuse("it quantises in blocks", "take a scale for the tensor or for each channel")
     if scale.size == 1:
         return scale.reshape(()), zero.reshape(())
     axis = step.axis(step.whole("axis", 1), len(shape))
     if scale.shape != (shape[axis],):
-        step.refuse(f"its scale has the shape {scale.shape}, but axis {axis} has {shape[axis]}")
+        step.malformed(f"its scale has the shape {scale.shape}, but axis {axis} has {shape[axis]}")
     each = [1] * len(shape)
     each[axis] = shape[axis]
     return scale.reshape(each), zero.reshape(each)
@@ -56,7 +56,7 @@ def dequantised(step: Step) -> Value:
     if isinstance(given, Quantised):
         scale, zero = _parameters(step, given.forms.shape)
         if not (np.array_equal(scale, given.scale) and np.array_equal(zero, given.zero)):
-            step.refuse("it has another scale or zero point than the QuantizeLinear before it")
+            step.refuse("it has another scale or zero point than the QuantizeLinear before it", "take the same")
         return given.forms
     whole = step.constant(0, "input")
     scale, zero = _parameters(step, whole.shape)

@@ -58,9 +58,13 @@ class Step:
     def __str__(self) -> str:
         return f"{self.operator} {self.name!r}"
 
-    def refuse(self, why: str) -> NoReturn:
-        """Raise the error that names this node."""
-        raise InputError(f"{self}: {why}")
+    def refuse(self, why: str, instead: str) -> NoReturn:
+        """Raise the error that names this node, says why it is refused, and what to do instead."""
+        raise InputError(f"{self}: {why}: {instead}")
+
+    def malformed(self, why: str) -> NoReturn:
+        """Refuse a node that no exporter writes."""
+        self.refuse(why, "the file is not a valid model")
 
     def has(self, index: int) -> bool:
         """Whether input ``index`` is there."""
@@ -73,7 +77,7 @@ class Step:
     def value(self, index: int = 0) -> Array | Forms:
         """Input ``index``, which must be there."""
         if not self.has(index):
-            self.refuse(f"its input {index + 1} is missing: the file is not a valid model")
+            self.malformed(f"its input {index + 1} is missing")
         found = self.given[index]
         if isinstance(found, End | Quantised):
             raise TypeError(f"{self} was given {found}")  # the graph has replaced or refused these
@@ -86,14 +90,15 @@ class Step:
         if isinstance(found, Forms):
             return found
         if not (np.issubdtype(found.dtype, np.number) or found.dtype == np.bool_):
-            self.refuse(f"its input {index + 1} is of the type {found.dtype}, not of numbers")
+            self.malformed(f"its input {index + 1} is of the type {found.dtype}, not of numbers")
         return Forms.of_numbers(self.held.weights(found))
 
     def constant(self, index: int, what: str) -> Array:
         """Input ``index``, which must not depend on the inputs of the network."""
         found = self.value(index)
         if isinstance(found, Forms):
-            self.refuse(f"its {what} must be constant, not computed from the inputs of the network")
+            why = f"its {what} must be constant, not computed from the inputs of the network"
+            self.refuse(why, "export it with a constant there")
         return found
 
     def weights(self, index: int, what: str) -> Numbers:
@@ -106,46 +111,46 @@ class Step:
         if self.has(index):
             found = self.constant(index, attribute)
             if not np.issubdtype(found.dtype, np.integer):
-                self.refuse(f"its {attribute} must be whole numbers, not {found.dtype}")
+                self.malformed(f"its {attribute} must be whole numbers, not {found.dtype}")
             return tuple(int(value) for value in found.ravel())
         given = self.attributes.get(attribute)
         return None if given is None else self.listed(attribute, given)
 
     def listed(self, attribute: str, given: Any) -> tuple[int, ...]:
         if not isinstance(given, list) or not all(isinstance(value, int) for value in given):
-            self.refuse(f"its {attribute} must be a list of whole numbers: the file is not a valid model")
+            self.malformed(f"its {attribute} must be a list of whole numbers")
         return tuple(given)
 
     def list_of(self, attribute: str, default: Sequence[int], length: int) -> tuple[int, ...]:
         """An attribute of ``length`` whole numbers."""
         found = self.listed(attribute, self.attributes.get(attribute, list(default)))
         if len(found) != length:
-            self.refuse(f"its {attribute} must have {length} values, not {len(found)}")
+            self.malformed(f"its {attribute} must have {length} values, not {len(found)}")
         return found
 
     def whole(self, attribute: str, default: int) -> int:
         """An attribute that is a whole number."""
         found = self.attributes.get(attribute, default)
         if not isinstance(found, int):
-            self.refuse(f"its {attribute} must be a whole number: the file is not a valid model")
+            self.malformed(f"its {attribute} must be a whole number")
         return found
 
     def number(self, attribute: str, default: float) -> float:
         """An attribute that is a number."""
         found = self.attributes.get(attribute, default)
         if not isinstance(found, int | float):
-            self.refuse(f"its {attribute} must be a number: the file is not a valid model")
+            self.malformed(f"its {attribute} must be a number")
         return float(found)
 
     def text(self, attribute: str, default: str) -> str:
         """An attribute that is text."""
         found = self.attributes.get(attribute, default)
         if not isinstance(found, str):
-            self.refuse(f"its {attribute} must be text: the file is not a valid model")
+            self.malformed(f"its {attribute} must be text")
         return found
 
     def axis(self, given: int, rank: int, extra: int = 0) -> int:
         """An axis of a tensor of ``rank`` axes, from its end when it is below zero; ``extra`` for one past the end."""
         if not -rank - extra <= given < rank + extra:
-            self.refuse(f"there is no axis {given} in a tensor of {rank} axes")
+            self.malformed(f"there is no axis {given} in a tensor of {rank} axes")
         return given + rank if given < 0 else given

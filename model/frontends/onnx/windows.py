@@ -28,15 +28,15 @@ def windows(step: Step, size: Sequence[int], kernel: Sequence[int]) -> Windows:
     """The windows of a ``kernel`` over a tensor of ``size``, both without channels, by the attributes of ``step``."""
     rank = len(size)
     if len(kernel) != rank or min(kernel, default=0) < 1:
-        step.refuse(f"its kernel {list(kernel)} does not fit a tensor of {rank} axes and channels")
+        step.malformed(f"its kernel {list(kernel)} does not fit a tensor of {rank} axes and channels")
     strides = step.list_of("strides", [1] * rank, rank)
     dilations = step.list_of("dilations", [1] * rank, rank)
     pads = step.list_of("pads", [0] * 2 * rank, 2 * rank)
     if min(*strides, *dilations) < 1 or min(pads) < 0:
-        step.refuse("its strides and dilations must be above zero, its pads not below it")
+        step.malformed("its strides and dilations must be above zero, its pads not below it")
     automatic = step.text("auto_pad", "NOTSET")
     if automatic not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
-        step.refuse(f"its auto_pad {automatic!r} is not known")
+        step.malformed(f"its auto_pad {automatic!r} is not known")
     shape: list[int] = []
     reads: list[NDArray[np.int64]] = []
     ends: list[int] = []
@@ -51,7 +51,9 @@ def windows(step: Step, size: Sequence[int], kernel: Sequence[int]) -> Windows:
             after = short - before
         room = size[axis] + before + after - reach
         if room < 0:
-            step.refuse(f"its kernel is larger than its input: {reach} on {size[axis]} with pads {before} and {after}")
+            step.malformed(
+                f"its kernel is larger than its input: {reach} on {size[axis]} with pads {before} and {after}"
+            )
         count = room // strides[axis] + 1
         # The last window is rounded up only where it begins in the tensor or in the padding before it.
         if step.whole("ceil_mode", 0) and room % strides[axis] and count * strides[axis] < size[axis] + before:

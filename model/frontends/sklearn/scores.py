@@ -8,7 +8,7 @@ import numpy as np
 from skinny.model.formula.formula import Formula
 
 from ..affine import Features, Floats, Products, kept
-from .attributes import floats, refuse, without_noise
+from .attributes import NOISE, floats, refuse, without_noise
 
 __all__ = ["linear", "naive_bayes", "quadratic_discriminant"]
 
@@ -51,36 +51,32 @@ def naive_bayes(features: Features, estimator: Any, names: tuple[str, ...]) -> t
 
 
 def quadratic_discriminant(features: Features, estimator: Any) -> tuple[Formula, ...]:
-    """The scores of ``QuadraticDiscriminantAnalysis``: the logarithms of the joint probabilities, up to a number that
-    all classes share."""
+    """The scores of ``QuadraticDiscriminantAnalysis``: the logarithms of the joint probabilities, up to a number and to
+    the columns that all classes share, as those that were constant."""
     mean, prior = floats(estimator, "means_"), floats(estimator, "priors_")
-    squares, slopes, biases = [], [], []
-    for number, center in enumerate(mean):
-        scaling = np.asarray(estimator.scalings_[number], dtype=np.float64)
-        rotation = np.asarray(estimator.rotations_[number], dtype=np.float64)
-        inverse = (rotation / scaling) @ rotation.T
-        squares.append(-0.5 * inverse)
-        slopes.append(inverse @ center)
-        biases.append(np.log(prior[number]) - 0.5 * (center @ inverse @ center + np.log(scaling).sum()))
-    return _quadratic(features, squares, np.array(slopes), np.array(biases))
+    scalings = [np.asarray(part, dtype=np.float64) for part in estimator.scalings_]
+    rotations = [np.asarray(part, dtype=np.float64) for part in estimator.rotations_]
+    inverses = np.stack([(turn / size) @ turn.T for turn, size in zip(rotations, scalings, strict=True)])
+    noise = NOISE * np.abs(inverses).max()
+    apart = np.abs(inverses * (1 - np.eye(len(mean[0])))).max(axis=(0, 2)) <= noise
+    shared = apart & (np.ptp(np.diagonal(inverses, axis1=1, axis2=2), axis=0) <= noise) & (np.ptp(mean, axis=0) == 0)
+    inverses[:, shared] = inverses[:, :, shared] = 0.0
+    slopes = np.einsum("cij,cj->ci", inverses, mean)
+    spreads = np.array([np.log(size).sum() for size in scalings])
+    biases = np.log(prior) - 0.5 * ((slopes * mean).sum(axis=1) + spreads)
+    return _quadratic(features, list(-0.5 * inverses), slopes, biases)
 
 
 def _quadratic(features: Features, squares: list[Floats], slopes: Floats, biases: Floats) -> tuple[Formula, ...]:
-    """Quadratic forms of the features, or for two classes their difference, the second less the first."""
+    """Quadratic forms of the features, or for two classes their difference, the second less the first. A scaler that
+    moves its features stays in front of them: in squares of numbers that are far from zero most digits cancel."""
     if len(squares) == 2:
         squares, slopes, biases = [squares[1] - squares[0]], slopes[1:] - slopes[:1], biases[1:] - biases[:1]
-    if not features.separate:
+    if not features.separate or features.offset.any():
         features = Features.of(features.formulas)
-    matrix, offset = features.matrix, features.offset
+    matrix = features.matrix
     products = Products(features.values)
-    out = []
-    for square, slope, bias in zip(squares, slopes, biases, strict=True):
-        both = square + square.T
-        out.append(
-            products.form(
-                matrix.T @ square @ matrix,
-                matrix.T @ (slope + both @ offset),
-                float(bias + slope @ offset + offset @ square @ offset),
-            )
-        )
-    return tuple(out)
+    return tuple(
+        products.form(matrix.T @ square @ matrix, matrix.T @ slope, float(bias))
+        for square, slope, bias in zip(squares, slopes, biases, strict=True)
+    )

@@ -163,6 +163,7 @@ MALFORMED = [
     ("1e5000*a", "this number is too long", (1, 1)),
     ("y = a; y = b", "'y' is defined twice", (1, 8)),
     ("a; b", "'y' is defined twice", (1, 4)),
+    ("y = a; b c", "expected an operator, found 'c': a product is written a*b", (1, 10)),
     ("y = z\nz = a", "'z' is defined after it was used as an input", (2, 1)),
     ("y = a = b", "expected an operator, found '='", (1, 7)),
     ("let s", "'let s' needs '='", (1, 5)),

@@ -155,6 +155,8 @@ def changed(**nodes):
         (WEATHER | {"variables": {"a b": 2}}, "the name of a variable must be letters, digits and _, not 'a b'"),
         (WEATHER | {"variables": {**WEATHER["variables"], "sun": 2}}, "says nothing of the variable 'sun'"),
         (WEATHER | {"query": ["sun"]}, "query: there is no variable 'sun'"),
+        (WEATHER | {"query": 5}, "query must be a list of names of variables"),
+        (WEATHER | {"query": {"rain": 1}}, "query must be a list of names of variables"),
         (WEATHER | {"query": ["rain", "wind"]}, "one variable at least must be left for the evidence"),
         (
             changed(dry={"product": ["sunny"]}),
@@ -193,6 +195,7 @@ def test_what_is_no_valid_network_is_refused(given, message):
         ("[" * 100_000, r"bad.json: not JSON of a sum-product network \(nested too deep\)"),
         ('{"nodes": {"a": 1, "a": 2}}', "bad.json: 'a' is there twice"),
         ('{"nodes": NaN}', "bad.json: NaN is no number"),
+        ('{"variables": {"u": 2.5}, "root": "r", "nodes": {"r": {}}}', "bad.json: the variable 'u' .* values, not 5/2"),
         ("[]", "bad.json: a sum-product network has variables"),
     ],
 )

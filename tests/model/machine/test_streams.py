@@ -57,7 +57,7 @@ def test_a_program_without_inputs_gets_words_that_nobody_reads():
 
 def test_a_core_has_a_stream_a_thread():
     expect_room(core(Modular(8), threads=2), 2)
-    with pytest.raises(InputError, match="a core of 2 threads has 2 streams at most, not 3"):
+    with pytest.raises(InputError, match="3 streams are too many: the core has room for 2"):
         expect_room(core(Modular(8), threads=2), 3)
     expect_room(core(Boolean(), threads=2, slices=4), 8)
 

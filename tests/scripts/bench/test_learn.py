@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from skinny.model.errors import CheckError
 from skinny.scripts.bench import learn
 
 
@@ -79,6 +80,20 @@ def test_bad_options_are_said(skinny, words, message):
     assert message in err
 
 
+def test_a_core_that_decides_otherwise_is_found():
+    class Wrong:
+        classes_ = np.array(["a", "b"])
+
+        def simulate(self, rows):
+            return {"results": {"class": [0, 1, 1]}}
+
+        def predict(self, rows):
+            return np.array(["a", "b", "a"])
+
+    with pytest.raises(CheckError, match=r"^test row 3: the simulated core and the estimator differ$"):
+        learn._simulate(Wrong(), np.zeros((3, 1)))
+
+
 def test_a_small_set_is_measured():
     from skinny.scripts.bench.learn_sets import SETS
 
@@ -86,5 +101,6 @@ def test_a_small_set_is_measured():
     assert [point["budget"] for point in found["points"]] == [None, 25]
     assert set(found["network"]) == {"None", "25"}
     assert found["points"][1]["ours"] > 0.8
-    assert found["simulated"] == 0
+    # Of every split the test rows are simulated with the program of each budget.
+    assert found["simulated"] == 2 * 38
     assert learn.summary([found])["rows"][1]["ahead"]["network"][1] is None

@@ -86,7 +86,7 @@ def test_without_a_formula_the_cycles_are_known_all_the_same():
 def test_accuracy_is_that_of_rows_that_were_not_learned_from():
     rng = np.random.default_rng(0)
     rows = rng.uniform(-3, 3, (80, 2)).round(2)
-    classes = ["out" if x * x + y * y > 4 else "in" for x, y in rows.tolist()]
+    classes = ["above" if x + 2 * y > 0 else "below" for x, y in rows.tolist()]
     text = "x,y,t\n" + "".join(f"{x},{y},{t}\n" for (x, y), t in zip(rows.tolist(), classes, strict=True))
     unit = {"kind": "table", "text": text, "target": "t", "ring": "fixed:16", "width": 16, "budget": 20}
     found = finished(unit | {"effort": 0.05}, DEFAULTS)
@@ -98,6 +98,6 @@ def test_accuracy_is_that_of_rows_that_were_not_learned_from():
     _, tested = split(parse_table(text, "t", "t.csv"), 0)
     with pytest.warns(skinny.PrecisionWarning):  # inputs are rounded, and may be outside of the box
         decided = program.run(rows[tested][:, ["xy".index(name) for name in program.inputs]])
-    names = np.array(["in", "out"])[np.array(decided)]
+    names = np.array(["above", "below"])[np.array(decided)]
     assert found["quality"] == {"accuracy": float((names == np.array(classes)[tested]).mean())}
-    assert found["quality"]["accuracy"] > 0.6
+    assert found["quality"]["accuracy"] > 0.8

@@ -194,7 +194,7 @@ def test_info_tells_states_and_window(work):
         ("run s.skn --stream a.csv --stream short.csv", "a.csv has 9 samples, but short.csv has 1"),
         ("run o.skn --stream a.csv", "--stream takes the number of samples, once"),
         ("sim s.skn --stream a.csv --lanes 2", "streams go without --lanes"),
-        ("sim s.skn --threads 1 --stream a.csv --stream b.csv", "a core of 1 threads has 1 streams at most, not 2"),
+        ("sim s.skn --threads 1 --stream a.csv --stream b.csv", "2 streams are too many: the core has room for 1"),
         ("trace s.skn --stream a.csv --stream b.csv", "a trace is of one stream"),
         ("trace d.skn --stream a.csv --row 1", "--row must be 2 to 9, not 1"),
         ("trace d.skn --stream short.csv", "the window is full with sample 2, but there are 1: pad fills it"),

@@ -81,6 +81,14 @@ def test_what_fails_outside_of_a_point_is_tried_again(scheduler, tmp_path, monke
     assert path.read_bytes().count(b"\n") == 2
 
 
+def test_settings_that_come_to_the_same_core_are_on_the_front_once(scheduler):
+    """A product of four without promises needs three registers, whether it may have three or four."""
+    options = SMALL | {"rings": ["fixed:12"], "threads": [4], "widths": [3, 4], "keep": "none"}
+    first, second = skinny.sweep("y = a*b*c*d", scheduler=scheduler, **options)
+    assert (first["front"], second["front"]) == (True, False)
+    assert first | {"width": 4, "front": False} == second
+
+
 def test_a_synthesis_that_fails_leaves_neither_figures_nor_a_place_on_the_front(scheduler, monkeypatch):
     def synthesised(**unit):
         if unit["threads"] == 1:
@@ -144,6 +152,7 @@ def test_a_formula_that_names_a_file_is_refused():
         ({"rings": "fixed:16"}, "sweep takes one ring or several, as a list, not 'fixed:16'"),
         ({"synthesis": "all"}, "the synthesis must be front or none, not 'all'"),
         ({"workers": 0}, "the number of workers must be 1 to 1000, not 0"),
+        ({"keep": "magic"}, "keep must be linear,reversible or one of linear, reversible, none; not 'magic'"),
         ({"error": 1}, "error is about inputs in a box: box is missing"),
         ({"target": "t", "box": (0, 1)}, "box and error are about formulas"),
         ({"scheduler": "tcp://127.0.0.1:9"}, "no scheduler answers at tcp://127.0.0.1:9: start one with 'dask"),
@@ -156,3 +165,12 @@ def test_bad_arguments_are_one_line(options, message, monkeypatch):
         skinny.sweep(CUBE, **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_workers_that_cannot_be_started_are_one_line(monkeypatch):
+    def fail(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("dask.distributed.LocalCluster", fail)
+    with pytest.raises(InputError, match=r"^the workers cannot be started \(Nanny failed to start\.\)$"):
+        skinny.sweep(CUBE, **SMALL)

@@ -128,7 +128,7 @@ def test_numbers_of_every_type():
     assert numbers(brief).tolist() == [1.5, -2.0]
     tiny = helper.make_tensor("t", TensorProto.INT4, [3], [-8, 7, 1])
     assert numbers(tiny).tolist() == [-8, 7, 1]
-    with pytest.raises(InputError, match="'t' has elements of the type object: only numbers are known"):
+    with pytest.raises(InputError, match=r"'t' has elements of the type object: export it with numbers$"):
         numbers(helper.make_tensor("t", TensorProto.STRING, [1], [b"a"]))
     huge = TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[1 << 40], raw_data=b"abcd")
     with pytest.raises(InputError, match="entries are more than the limit"):

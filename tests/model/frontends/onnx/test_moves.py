@@ -95,7 +95,7 @@ def test_constants_of_every_kind(network, agrees):
     nodes = [("Constant", [], ["s"], {"value_ints": [2, 1]}), ("Reshape", ["x", "s"], ["y"], {})]
     agrees(network(nodes, {"x": [1, 2]}))
     text = network([("Constant", [], ["c"], {"value_string": "a"}), ("Relu", ["x"], ["y"], {})], {"x": [1, 2]})
-    with pytest.raises(InputError, match=r"^Constant 'c': its value_string is not supported"):
+    with pytest.raises(InputError, match=r"^Constant 'c': its value_string is not supported: take a value of numbers$"):
         import_onnx(text)
 
 
@@ -117,9 +117,9 @@ def test_shapes_that_are_computed(network, agrees):
     ("node", "constants", "why"),
     [
         (("Cast", ["x"], ["y"], {"to": TensorProto.INT32}), {}, "it rounds values that depend on the inputs, to INT32"),
-        (("Reshape", ["x", "s"], ["y"], {}), {"s": whole(5)}, "not a valid model: cannot reshape"),
-        (("Reshape", ["x", "x"], ["y"], {}), {}, "its shape must be constant"),
-        (("Gather", ["x", "i"], ["y"], {}), {"i": whole(7)}, "not a valid model: index 7 is out of bounds"),
+        (("Reshape", ["x", "s"], ["y"], {}), {"s": whole(5)}, "cannot reshape .*: the file is not a valid model$"),
+        (("Reshape", ["x", "x"], ["y"], {}), {}, "its shape must be constant, not computed"),
+        (("Gather", ["x", "i"], ["y"], {}), {"i": whole(7)}, "index 7 is out of .*: the file is not a valid model$"),
         (("Split", ["x", "s"], ["y"], {"axis": 1}), {"s": whole(9)}, "parts .9. do not make up the 3 of axis 1"),
         (("Transpose", ["x"], ["y"], {"perm": [1]}), {}, "its perm must have 2 values, not 1"),
         (("Dropout", ["x", "r", "t"], ["y"], {}), {"r": np.float32(0.5), "t": np.array(True)}, "training mode"),

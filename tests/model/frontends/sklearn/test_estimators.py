@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import skinny
-from skinny.model.errors import InputError
+from skinny.model.errors import CheckError, InputError
 from skinny.model.frontends.find import import_model
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
@@ -134,6 +134,17 @@ def test_smooth_activations_state_their_error(activation):
     name = {"tanh": "tanh", "logistic": "sigmoid"}[activation]
     assert program.notes[0].startswith(f"hidden layer 1: {name} became a polynomial of degree ")
     assert "with an error of at most 0.00" in program.notes[0]
+
+
+def test_activations_behind_each_other_have_a_format():
+    """With one bit in front of the binary point the scales of their polynomials grow beyond all bounds."""
+    rows, labels = load_iris(return_X_y=True)
+    net = MLPClassifier((6, 5, 4), activation="tanh", max_iter=60, random_state=0)
+    model = fitted(make_pipeline(StandardScaler(), net), rows, labels)
+    program = skinny.compile(model, ring="fixed", calibration=rows)
+    assert (program.predict(rows) == model.predict(rows)).mean() > 0.97
+    with pytest.raises(CheckError, match=r"need scales of more than 2\^256 .*; give fixed:BITS without fraction bits$"):
+        skinny.compile(model, ring="fixed:20.18", calibration=rows)
 
 
 def test_zero_weights_cost_nothing_and_are_named():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import skinny
 from skinny.model.errors import InputError
 from skinny.model.frontends.find import import_model
 from skinny.model.frontends.ranges import row_values
@@ -52,10 +53,23 @@ def test_quadratic_scores_are_logarithms_of_probabilities(steps, last):
     assert scores(model, ROWS)[:, 0] == pytest.approx(wanted[:, 1] - wanted[:, 0], rel=1e-6, abs=1e-6)
 
 
-def test_columns_that_all_classes_share_do_not_matter():
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)])
+@pytest.mark.parametrize("last", [GaussianNB(var_smoothing=1e-2), QuadraticDiscriminantAnalysis(reg_param=0.1)])
+def test_columns_that_all_classes_share_do_not_matter(steps, last):
     rows = np.column_stack([ROWS, np.full(90, 7.0)])
-    imported = import_model(GaussianNB(var_smoothing=1e-2).fit(rows, LABELS))
-    assert imported.idle == ("x5",)
+    model = make_pipeline(*steps, last).fit(rows, LABELS)
+    assert import_model(model).idle == ("x5",)
+    found, wanted = scores(model, rows), model.predict_log_proba(rows)
+    assert found - found[:, :1] == pytest.approx(wanted - wanted[:, :1], rel=1e-6, abs=1e-6)
+
+
+def test_a_scaler_in_front_of_squares_stays_there():
+    """In squares of numbers that are far from zero most digits would cancel, and no format would do."""
+    rows = ROWS + 100
+    model = make_pipeline(StandardScaler(), QuadraticDiscriminantAnalysis()).fit(rows, LABELS)
+    assert [layer.name for layer in import_model(model).layers] == ["StandardScaler", "QuadraticDiscriminantAnalysis"]
+    program = skinny.compile(model, ring="fixed", calibration=rows)
+    assert (program.predict(rows) == model.predict(rows)).all()
 
 
 def test_coefficients_out_of_proportion_are_named():

@@ -1,0 +1,1 @@
+../../scripts/skinny/formulas.py
