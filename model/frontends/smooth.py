@@ -113,7 +113,7 @@ def _activation(name: str, size: float, error: Fraction) -> Activation:
     of ``1 + tanh(v/2)``, so that all polynomials are odd but for a number."""
     factor = 2 if name == "sigmoid" else 1
     tail = float(error) * factor / 2
-    far = math.atanh(1 - tail) if tail < 1 else 0.0
+    far = 0.0 if tail >= 1 else math.atanh(1 - tail) if 1 - tail < 1 else math.inf
     cut = size / factor > far
     half = Fraction(math.ceil((far if cut else max(size / factor, SMALLEST)) * STEPS), STEPS)
     (v,) = variables("v")

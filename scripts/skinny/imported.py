@@ -76,8 +76,17 @@ def compile_model(
                 f"{imported.title}: its activations become polynomials on the range that they are used on: give "
                 "calibration=rows, such as those it was fitted on, or box=(LO, HI) (--calibration FILE.csv, --box)"
             )
-        activations = find_activations(imported, known.ranges, allowed or ACTIVATION_ERROR, known.margin)
-        imported = smoothed(imported, activations)
+        part = allowed or ACTIVATION_ERROR
+        activations = find_activations(source, known.ranges, part, known.margin)
+        imported = smoothed(source, activations)
+        if allowed is not None and not source.classes:  # half of the error for the polynomials, half for the format
+            allowed /= 2
+            columns = known.drawn().columns
+            wanted = scores(source, columns)
+            while np.abs(scores(imported, columns) - wanted).max() > allowed:
+                part /= 2
+                activations = find_activations(source, known.ranges, part, known.margin)
+                imported = smoothed(source, activations)
     if ring is None:
         idle = set(imported.idle)
         read = [name for name in imported.inputs if name not in idle]

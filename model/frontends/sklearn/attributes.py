@@ -10,7 +10,7 @@ from skinny.model.errors import InputError
 
 from ..affine import Floats
 
-__all__ = ["class_name", "expect_fitted", "floats", "known_class", "refuse", "without_noise"]
+__all__ = ["NOISE", "class_name", "expect_fitted", "floats", "known_class", "refuse", "without_noise"]
 
 #: The packages that estimators come from.
 HOMES = ("sklearn", "skinny")

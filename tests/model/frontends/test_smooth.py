@@ -48,6 +48,7 @@ def test_layers_stay_nodes_of_the_outputs():
     assert made.outputs["y"].args[1] is made.layers[0].values[0]
 
 
-def test_what_is_out_of_reach_names_its_layer():
+@pytest.mark.parametrize("digits", [12, 20])  # of the smaller one nothing is left beside one in floats
+def test_what_is_out_of_reach_names_its_layer(digits):
     with pytest.raises(CheckError, match=r"^hidden layer 1: tanh\(v\) is out of reach"):
-        activations("tanh", 100.0, Fraction(1, 10**12))
+        activations("tanh", 100.0, Fraction(1, 10**digits))

@@ -136,6 +136,16 @@ def test_smooth_activations_state_their_error(activation):
     assert "with an error of at most 0.00" in program.notes[0]
 
 
+def test_numbers_behind_activations_are_within_the_error():
+    """Polynomials and format together, against what the model itself gives."""
+    net = MLPRegressor(
+        hidden_layer_sizes=(6,), activation="tanh", max_iter=600, learning_rate_init=0.05, random_state=0
+    )
+    model = fitted(make_pipeline(StandardScaler(), net), ROWS, NUMBERS)
+    program = skinny.compile(model, ring="fixed", calibration=ROWS, error=0.1)
+    assert np.abs(program.predict(ROWS) - model.predict(ROWS)).max() <= 0.1
+
+
 def test_activations_behind_each_other_have_a_format():
     """With one bit in front of the binary point the scales of their polynomials grow beyond all bounds."""
     rows, labels = load_iris(return_X_y=True)
