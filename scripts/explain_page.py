@@ -105,7 +105,7 @@ def _data(answer: dict[str, Any], program: Program, ring: Ring, inputs: Array) -
     if isinstance(ring, Modular | PrimeField | Boolean):
         modulus = ring.p if isinstance(ring, PrimeField) else 1 << ring.bits
     return {
-        "title": program.title,
+        "title": program.title.lstrip("# "),
         "program": answer["program"],
         "ring": ring.name,
         "modulus": None if modulus is None else str(modulus),

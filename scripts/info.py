@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> None:
         return
     apart = APART if program.streaming else (*APART, "states", "window", "samples")
     shown = {key: value for key, value in answer.items() if key not in apart}
-    title = program.title.partition("\n")[0]
+    title = program.title.lstrip("# ").partition("\n")[0]
     shown["title"] = title if len(title) <= WIDEST else f"{title[: WIDEST - 1]}…"
     if program.streaming:
         shown["states"] = ", ".join(f"{name} = R{register}" for name, register in program.state) or "none"

@@ -1,5 +1,7 @@
 """``skinny info``: the facts of a program."""
 
+import re
+
 import pytest
 from skinny.model.compiler.pipeline import compile_formula
 from skinny.model.formula.parse import parse_formula
@@ -65,6 +67,13 @@ def test_the_table_says_the_same(skinny):
     assert "2 inputs, 0 weights, 1 linear form" in out
     assert [line.split() for line in out.splitlines() if line.startswith("by levels")] == [["by", "levels", "1.33"]]
     assert "by segments, 8 lanes" in out
+
+
+def test_a_comment_is_a_title(skinny, folder):
+    """The text of a formula may begin with a comment, which then says what the program is."""
+    (folder / "f.txt").write_text("# The product.\ny = a*b\n")
+    assert skinny("compile", "@f.txt", "-o", "f.skn")[0] == 0
+    assert "title             The product.\n" in re.sub(" +\n", "\n", skinny("info", "f.skn")[1])
 
 
 def test_long_texts_do_not_widen_the_table(skinny, folder):
