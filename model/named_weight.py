@@ -25,6 +25,9 @@ class NamedWeight(NamedTuple):
 
     def checked(self) -> NamedWeight:
         """The weight itself, if its value is in its range."""
+        if self.low > self.high:
+            wrong = f"the least value of its range, {self.low}, is above the greatest, {self.high}"
+            raise InputError(f"weight {self.name}: {wrong}")
         if not self.low <= self.value <= self.high:
             raise InputError(f"weight {self.name}: {self.value} is outside its range {self.low}:{self.high}")
         return self

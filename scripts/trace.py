@@ -18,7 +18,7 @@ from skinny.model.run.golden import trace
 from skinny.model.run.precision import Precision
 from skinny.model.run.stream import begin_streams, runs_of
 from skinny.model.run.vcd import write_vcd
-from skinny.streams import Piece, first_sample, watched_stream
+from skinny.streams import Piece, expect_full_window, first_sample, watched_stream
 from skinny.trace import trace_lines
 from skinny.values import printable, several
 
@@ -136,10 +136,7 @@ def _sample(args: argparse.Namespace, program: Program, ring: Ring, units: Units
         raise InputError("a trace is of one stream: give --stream once")
     given = read_streams(args.stream, units)
     samples, first = given.elements[0], first_sample(program, args.pad)
-    if len(samples) < first:
-        raise InputError(
-            f"the window is full with sample {first}, but there are {len(samples)}: --pad fills it with zeros"
-        )
+    expect_full_window(program, len(samples), args.pad)
     number = _number(args, first, len(samples))
     sent, precision = watched_stream([Piece(0, program)], ring, given, args.pad)
     inputs, starts = runs_of(program, ring, samples, begin_streams(program, ring, 1, padded=args.pad))

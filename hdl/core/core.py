@@ -192,10 +192,10 @@ class Core(Machine):
         else:
             m.d.comb += [results.push.eq(datapath.push), results.word.eq(datapath.result)]
 
-        # Instructions are in stage f1 or later. This is a register, because a gate of so many inputs would be slow on
-        # the way to the write ports.
+        # Instructions are in stage f1 or later, or with loops anywhere. This is a register, because a gate of so many
+        # inputs would be slow on the way to the write ports.
         behind = Signal()
-        fetched = f2_tag.live | word_tag.live if config.repeat else f2_tag.live
+        fetched = f2_tag.live | word_tag.live | sequencer.start if config.repeat else f2_tag.live
         m.d.sync += behind.eq(sequencer.tag.live | f1_tag.live | fetched | datapath.live)
 
         # A load makes good what was found before, unless results wait to which the finding applies.
@@ -255,7 +255,7 @@ class Core(Machine):
         # An engine is not busy after a reset, so its lanes are drained.
         drained = Signal(init=self.lane is not None)
         m.d.comb += [
-            self.busy.eq(sequencer.tag.live | behind),
+            self.busy.eq(behind if config.repeat else sequencer.tag.live | behind),
             sequencer.full.eq(inputs.full),
             sequencer.count.eq(inputs.count),
             sequencer.bank.eq(inputs.begun),

@@ -19,7 +19,7 @@ from .copies import image_copies, table_copies
 from .network import Array, Models, Shape, initial
 from .pruning import cycles, drop_dead, prune_path
 from .sparse import Sparse, sparse
-from .teacher import Teacher, fit_teacher
+from .teacher import Teacher, discriminant, fit_teacher
 from .training import Batches, losses_of, outputs_of, train, with_one
 
 __all__ = ["MANY", "Fitted", "Job", "Point", "Setting", "best_of", "fit", "least_cycles", "settings_for"]
@@ -50,12 +50,13 @@ LOSS_COUNTS = 0.2
 
 class Setting(NamedTuple):
     """A family, its units, how far targets are those of the teacher on copies (0: the data as they are), and the noise
-    on inputs between 0 and 1."""
+    on inputs between 0 and 1. With ``discriminant`` targets are those of linear discriminant analysis."""
 
     family: str
     units: int
     taught: float
     noise: float
+    discriminant: bool = False
 
     @property
     def kind(self) -> str:
@@ -63,7 +64,8 @@ class Setting(NamedTuple):
         return f"{self.family}, {self.units} unit{'s' * (self.units > 1)}" if self.units else self.family
 
     def __str__(self) -> str:
-        return f"{self.kind}, {'teacher' if self.taught else 'no teacher'}, noise {self.noise:g}"
+        teacher = "discriminant" if self.discriminant else "teacher" if self.taught else "no teacher"
+        return f"{self.kind}, {teacher}, noise {self.noise:g}"
 
 
 class Job(NamedTuple):
@@ -159,13 +161,17 @@ def settings_for(task: str, outputs: int, width: int, rows: int) -> tuple[Settin
         families += [(family, m) for family, m in (("squares", 2), ("products", 4), ("products", 8)) if m <= most]
     else:
         families += [("squares", 2), ("products", 2)]
+    kinds: tuple[tuple[float, float] | tuple[float, float, bool], ...]
     if task == "numbers":
-        kinds: tuple[tuple[float, float], ...] = ((0.0, 0.02), (0.0, 0.1), (0.7, 0.02))
+        kinds = ((0.0, 0.02), (0.0, 0.1), (0.7, 0.02))
     elif rows >= MANY:
         # The more units, the more noise they bear.
         return tuple(Setting(family, units, TAUGHT, 0.08 + 0.01 * min(units, 7)) for family, units in families)
     else:
         kinds = ((0.0, 0.05), (0.0, 0.2), (0.7, 0.1))
+        if task == "classes":
+            # Of two classes the ridge regression that training begins with is the discriminant.
+            kinds += ((0.0, 0.0, True),)
     return tuple(Setting(family, units, *kind) for kind in kinds for family, units in families)
 
 
@@ -226,6 +232,8 @@ class _Source:
         self.varied = (~scaling.constant).astype(np.float32)
         self.rows = scaling.rows(rows)
         self.wanted = _wanted(job, scaling, targets)
+        if any(setting.discriminant for setting in job.settings):
+            self.forms = discriminant(self.rows, targets, job.outputs)
         self.copied = self.rows
         self.taught = self.wanted
         self.repeats = 1
@@ -250,8 +258,19 @@ class _Source:
             said /= said.sum(axis=1, keepdims=True)
         self.taught = said
 
+    def start(self, setting: Setting) -> Array:
+        """The outputs that training begins with, as affine forms."""
+        if setting.discriminant:
+            return self.forms
+        batches = self.batches(setting)
+        return _ridge(batches.rows, batches.targets)
+
     def batches(self, setting: Setting) -> Batches:
         noise = np.float32(setting.noise) * self.varied
+        if setting.discriminant:
+            outputs = with_one(self.rows)[0] @ self.forms.T
+            powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+            return Batches(self.rows, (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32), noise)
         if not setting.taught or self.repeats == 1:
             return Batches(self.rows, self.wanted.astype(np.float32), noise)
         if self.job.task == "numbers":
@@ -279,22 +298,22 @@ def _rates(job: Job, scaling: _Scaled, models: Models, rows: Array, targets: Arr
 
 def _train_path(
     job: Job,
-    setting: Setting,
-    batches: Batches,
+    parts: Sequence[tuple[Setting, _Source]],
     rng: np.random.Generator,
     restarts: int,
     reached: Callable[[int, Models], None],
     watch: Callable[[], None],
 ) -> None:
-    """Train and prune ``restarts`` models of each part; ``reached`` gets them, refitted, at each budget."""
-    shape = Shape(setting.family, setting.units, batches.rows.shape[1], job.outputs)
-    groups = batches.groups
-    models = initial(shape, restarts * len(groups), rng)
+    """Train and prune ``restarts`` models of each part, all of one family; ``reached`` gets them, refitted, at each
+    budget."""
+    batches = _together([source.batches(setting) for setting, source in parts])
+    shape = Shape(parts[0][0].family, parts[0][0].units, batches.rows.shape[1], job.outputs)
+    models = initial(shape, restarts * len(parts), rng)
     models.kept[:, :, :-1] &= np.ptp(batches.rows, axis=0) > 0
     if job.task == "numbers" or not job.many:
         # Slopes may be far from zero, where descent would begin.
-        ridges = np.stack([_ridge(batches.rows[group], batches.targets[group]) for group in groups])
-        models.forms[:, shape.factors :] = np.repeat(ridges, restarts, axis=0)
+        starts = np.stack([source.start(setting) for setting, source in parts])
+        models.forms[:, shape.factors :] = np.repeat(starts, restarts, axis=0)
     models.mask()
     train(models, job.task, batches, rng, job.steps(TRAINED), job.rates(*RATES), watch=watch)
 
@@ -341,8 +360,7 @@ def _choose_once(job: Job, watch: Callable[[str, float], None]) -> list[Point]:
                 best[budget] = float(by[at].mean()), float(told.mean()), settings[at // job.restarts], one
 
         ticks = _Ticks(watch, settings, number / (len(families) + 1), 1 / (len(families) + 1), job)
-        together = _together([source.batches(setting) for setting in settings])
-        _train_path(job, settings[0], together, rng, job.restarts, reached, ticks)
+        _train_path(job, [(setting, source) for setting in settings], rng, job.restarts, reached, ticks)
     watch("all rows", len(families) / (len(families) + 1))
     whole = _Source(job, scaling, job.rows, job.targets, rng, source)
     out = []
@@ -383,8 +401,8 @@ def _choose_by_folds(job: Job, watch: Callable[[str, float], None]) -> list[Poin
                 finals[budget, setting] = models.part(next(parts))
 
         ticks = _Ticks(watch, settings, place / len(families), 1 / len(families), job)
-        together = _together([source.batches(setting) for setting in settings for source in sources])
-        _train_path(job, settings[0], together, rng, restarts, reached, ticks)
+        parts = [(setting, source) for setting in settings for source in sources]
+        _train_path(job, parts, rng, restarts, reached, ticks)
     out = []
     for budget in sorted(set(job.budgets), reverse=True):
         # Programs of smaller budgets fit too; of equal ones the smallest is taken.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -47,12 +46,6 @@ class Batches(NamedTuple):
     targets: Array
     noise: Array
     sizes: tuple[int, ...] = ()
-
-    @property
-    def groups(self) -> list[slice]:
-        """The rows of each group."""
-        ends = np.cumsum([0, *(self.sizes or (len(self.rows),))]).tolist()
-        return [slice(*pair) for pair in pairwise(ends)]
 
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """A batch with a one at the end of each row, and its targets."""

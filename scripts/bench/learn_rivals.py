@@ -96,7 +96,7 @@ def networks(
         classes, wanted = np.unique(targets, return_inverse=True)
         task, count = ("sign", 1) if len(classes) == 2 else ("classes", len(classes))
     ours = settings_for(task, count, 16, len(rows))
-    kinds = sorted({(each.taught, each.noise) for each in ours if each.units})
+    kinds = sorted({(each.taught, each.noise, each.discriminant) for each in ours if each.units})
     if not numbers and len(rows) >= MANY:
         kinds = [kinds[0], kinds[-1]]
     settings = tuple(Setting("relu", each, *kind) for kind in kinds for each in units)

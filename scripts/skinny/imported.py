@@ -56,6 +56,9 @@ def compile_model(
         imported = _with_probabilities(imported)
     width = MOST_WIDTH if width is None else width
     promises = frozenset(parse_keep("none" if keep is None else keep))
+    bent = next((layer.name for layer in imported.layers if any(value.kind == "relu" for value in layer.values)), "")
+    if bent and promises:
+        raise InputError(f"{bent}: a relu is neither linear nor reversible: compile it with keep='none' (--keep none)")
     known = _calibration(imported, calibration, box)
     allowed = None if error is None else as_number(error, "error")
     if allowed is not None and allowed <= 0:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Piece",
+    "expect_full_window",
     "first_sample",
     "random_samples",
     "samples_for",
@@ -47,6 +48,13 @@ class Piece(NamedTuple):
 def first_sample(program: Program, padded: bool) -> int:
     """The number of the first sample that has results, from 1: the one that completes the window."""
     return 1 if padded else padding(program) + 1
+
+
+def expect_full_window(program: Program, count: int, padded: bool) -> None:
+    """Raise :exc:`InputError` when so many samples leave a window without a first result."""
+    first = first_sample(program, padded)
+    if count < first:
+        raise InputError(f"the window is full with sample {first}, but there are {count}: pad fills it with zeros")
 
 
 def tuned(program: Program, retunes: Mapping[int, Mapping[str, Number]], count: int) -> list[Piece]:
@@ -74,6 +82,7 @@ def watched_stream(
     program = pieces[0].program
     program.expect_stream("a stream needs")
     elements = samples.elements
+    expect_full_window(program, elements.shape[1], padded)
     state = begin_streams(program, ring, len(elements), padded=padded)
     outputs, wrapped = [], 0
     with np.errstate(all="ignore"):  # floats may overflow; inf says so

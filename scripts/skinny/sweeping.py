@@ -140,6 +140,7 @@ def _values(row: Row) -> tuple[float, ...]:
 
 def _formula(text: str, box: Any, error: Number | None, keep: str) -> Unit:
     """What the units of all programs of a formula have in common."""
+    parse_keep(keep)
     if "@" in re.sub("#.*", "", text):
         raise InputError("a sweep runs elsewhere, too, where no files are: its formula goes without @FILE inside")
     names = box_names(parse_definitions(text))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from skinny.model.errors import InputError
 from skinny.model.learn.fitting import MANY, Job, Setting, best_of, fit, least_cycles, settings_for
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 QUICK = {"restarts": 2, "pace": 0.2}
 
@@ -24,6 +25,19 @@ def test_the_family_that_fits_is_chosen_by_cross_validation():
     new, truth = ring_data(300, seed=1)
     assert ((point.program.values(new)[:, 0] > 0) == truth).mean() > 0.9
     assert not point.program.outputs[:, 2].any()  # the constant column has no weight
+
+
+def test_a_program_without_a_limit_decides_as_the_discriminant_does():
+    rng = np.random.default_rng(0)
+    classes = np.arange(90) % 3
+    rows = rng.normal(0, 1, (90, 4)) * [1, 5, 0.2, 1] + 2 * np.eye(3, 4)[classes]
+    (setting,) = {s for s in settings_for("classes", 3, 16, 90) if s.discriminant and s.family == "linear"}
+    assert str(setting) == "linear, discriminant, noise 0"
+    (point,) = fit(Job(rows, classes, "classes", (1000,), (setting,), 1, 0.1)).curve
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.01).fit(rows / np.ptp(rows, axis=0), classes)
+    decided = point.program.values(rows).argmax(axis=1)
+    assert (decided == theirs.predict(rows / np.ptp(rows, axis=0))).mean() > 0.97
+    assert not any(s.discriminant for s in settings_for("sign", 1, 16, 90))
 
 
 def test_the_curve_of_many_rows():

@@ -208,6 +208,14 @@ def test_options_that_a_model_does_not_have_are_refused(models):
             skinny.compile(models[0], **options)
 
 
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_promises_that_a_relu_breaks_are_refused_by_its_layer():
+    model = MLPClassifier((2,), max_iter=2, random_state=0).fit(ROWS, LABELS)
+    for keep in ("linear", "reversible"):
+        with pytest.raises(skinny.InputError, match=r"^hidden layer 1: a relu is neither linear nor reversible: "):
+            skinny.compile(model, keep=keep)
+
+
 def test_models_of_another_shape_are_refused(program):
     for model, message in (
         (Ridge().fit(ROWS, NUMBERS), "compile it again"),

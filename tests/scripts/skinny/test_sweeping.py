@@ -152,6 +152,7 @@ def test_a_formula_that_names_a_file_is_refused():
         ({"rings": "fixed:16"}, "sweep takes one ring or several, as a list, not 'fixed:16'"),
         ({"synthesis": "all"}, "the synthesis must be front or none, not 'all'"),
         ({"workers": 0}, "the number of workers must be 1 to 1000, not 0"),
+        ({"keep": "magic"}, "keep must be linear,reversible or one of linear, reversible, none; not 'magic'"),
         ({"error": 1}, "error is about inputs in a box: box is missing"),
         ({"target": "t", "box": (0, 1)}, "box and error are about formulas"),
         ({"scheduler": "tcp://127.0.0.1:9"}, "no scheduler answers at tcp://127.0.0.1:9: start one with 'dask"),
