@@ -180,6 +180,8 @@ def _grid(asked: Mapping[str, Iterable[Any] | None]) -> list[Row]:
         for value in chosen[name]:
             if value is not None:
                 as_whole(value, name)
+            if name == "width" and value is not None and value < 3:
+                raise InputError(f"the width must be 3 or more, not {value}")
     return [
         {name: value for name, value in zip(chosen, values, strict=True) if value is not None}
         for values in product(*chosen.values())
