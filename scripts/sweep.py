@@ -16,7 +16,6 @@ from skinny.model.files import expect_folder, read_text, write_folder
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.frontends.find import FORMULA_FILES, MODEL_FILES
 from skinny.model.limits import FORMULA_BYTE
-from skinny.model.rings import parse_ring
 from skinny.sweeping import FIGURES, WORDS, WORKERS, sweep
 from skinny.values import printable
 
@@ -90,7 +89,6 @@ def execute(args: argparse.Namespace) -> None:
     options = _learned(args) if args.target is not None else _formula(args)
     expect_folder(args.output)
     folder = Path(args.output)
-    _expect_rings(_list(args.rings))
     with working("starting the workers") as work:
 
         def watch(what: str, done: int, count: int) -> None:
@@ -155,13 +153,6 @@ def _learned(args: argparse.Namespace) -> dict[str, Any]:
         **({} if args.budgets is None else {"budgets": _numbers(args.budgets, "--budgets")}),
         **({} if args.effort is None else {"effort": args.effort}),
     }
-
-
-def _expect_rings(names: Sequence[str]) -> None:
-    """Refuse what is no ring, before any work; ``fixed:BITS`` leaves the fraction to the compiler."""
-    for name in names:
-        if not re.fullmatch("fixed:[0-9]+", name):
-            parse_ring(name)
 
 
 def _list(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from skinny.model.files import read_text
 from skinny.model.formula.parse import parse_definitions
 from skinny.model.limits import INPUTS_BYTE, current
 from skinny.model.machine.isa import REGISTERS
-from skinny.model.rings import Number
+from skinny.model.rings import Number, parse_ring
 
 from .compiling import WIDTH, box_names
 from .extras import needs_extra
@@ -96,6 +96,7 @@ def sweep(
         asked |= {"width": (16,) if widths is None else widths}
     asked |= {"registers": registers, "device": devices}
     rows = _grid(asked)
+    _expect_rings(asked["ring"] or (), chosen=target is not None or box is not None)
     with Record(None if record is None else as_path(record, "record")) as known, ExitStack() as stack:
         work = _Work(known, watch, lambda: stack.enter_context(_client(workers, scheduler)))
         _add_programs(rows, fixed, work)
@@ -140,7 +141,6 @@ def _values(row: Row) -> tuple[float, ...]:
 
 def _formula(text: str, box: Any, error: Number | None, keep: str) -> Unit:
     """What the units of all programs of a formula have in common."""
-    parse_keep(keep)
     if "@" in re.sub("#.*", "", text):
         raise InputError("a sweep runs elsewhere, too, where no files are: its formula goes without @FILE inside")
     names = box_names(parse_definitions(text))
@@ -176,16 +176,26 @@ def _grid(asked: Mapping[str, Iterable[Any] | None]) -> list[Row]:
         if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
             raise InputError(f"sweep takes one {name} or several, as a list, not {shown(values)}")
     chosen = {name: list(dict.fromkeys(values or ())) for name, values in asked.items()}
-    for name in ("width", "threads", "budget"):
+    for name, called, least in (("width", "width", 3), ("threads", "number of threads", 1), ("budget", "budget", 1)):
         for value in chosen[name]:
-            if value is not None:
-                as_whole(value, name)
-            if name == "width" and value is not None and value < 3:
-                raise InputError(f"the width must be 3 or more, not {value}")
+            if value is not None and as_whole(value, called) < least:
+                raise InputError(f"the {called} must be {least} or more, not {value}")
     return [
         {name: value for name, value in zip(chosen, values, strict=True) if value is not None}
         for values in product(*chosen.values())
     ]
+
+
+def _expect_rings(names: Iterable[Any], *, chosen: bool) -> None:
+    """Refuse what is no ring of a core; only where formats are ``chosen`` may the fraction be left out."""
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"a ring must be text like 'fixed:16' here, not {shown(name)}")
+        if re.fullmatch("fixed:[0-9]+", name):
+            if not chosen:
+                raise InputError(f"the place of the point of {name} is chosen by a box: give one, or like {name}.8")
+        elif not parse_ring(name).bits:
+            raise InputError(f"there is no hardware for the ring {name}")
 
 
 class _Work:

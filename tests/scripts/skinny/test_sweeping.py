@@ -148,15 +148,25 @@ def test_a_formula_that_names_a_file_is_refused():
         ({"devices": ["up6k"]}, "unknown device 'up6k'"),
         ({"registers": ["drawer"]}, "the place of registers must be flipflops or memory, not 'drawer'"),
         ({"threads": 4}, "sweep takes one threads or several, as a list, not 4"),
-        ({"threads": ["4"]}, "the threads must be a whole number, not '4'"),
+        ({"threads": ["4"]}, "the number of threads must be a whole number, not '4'"),
+        ({"threads": [0]}, "the number of threads must be 1 or more, not 0"),
+        (
+            {"rings": ["fixed:16"]},
+            "the place of the point of fixed:16 is chosen by a box: give one, or like fixed:16.8",
+        ),
+        ({"rings": [16], "box": (0, 1)}, "a ring must be text like 'fixed:16' here, not 16"),
+        ({"rings": ["real"], "box": (0, 1)}, "there is no hardware for the ring real"),
         ({"rings": "fixed:16"}, "sweep takes one ring or several, as a list, not 'fixed:16'"),
         ({"synthesis": "all"}, "the synthesis must be front or none, not 'all'"),
         ({"workers": 0}, "the number of workers must be 1 to 1000, not 0"),
         ({"keep": "magic"}, "keep must be linear,reversible or one of linear, reversible, none; not 'magic'"),
         ({"error": 1}, "error is about inputs in a box: box is missing"),
         ({"target": "t", "box": (0, 1)}, "box and error are about formulas"),
-        ({"scheduler": "tcp://127.0.0.1:9"}, "no scheduler answers at tcp://127.0.0.1:9: start one with 'dask"),
-        ({"scheduler": "nowhere"}, "no scheduler answers at nowhere: start one with 'dask scheduler'"),
+        (
+            {"box": (0, 1), "scheduler": "tcp://127.0.0.1:9"},
+            "no scheduler answers at tcp://127.0.0.1:9: start one with 'dask",
+        ),
+        ({"box": (0, 1), "scheduler": "nowhere"}, "no scheduler answers at nowhere: start one with 'dask scheduler'"),
     ],
 )
 def test_bad_arguments_are_one_line(options, message, monkeypatch):
