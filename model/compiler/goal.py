@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from skinny.model.errors import InputError
 from skinny.model.formula.formula import Formula, Operations, operations
+from skinny.model.program.program import MOST_WIDTH
 
 from .contracts import Contract, Promise
 
-__all__ = ["PASSES", "PURE", "Ends", "Goal", "Precision", "parse_keep"]
+__all__ = ["PASSES", "PURE", "Ends", "Goal", "Precision", "expect_width", "parse_keep"]
 
 #: The passes, each of which can be switched off by name. All are files in ``passes/`` but two, which are decisions of
 #: the shaper: contracts (blocks may leave dirt that their counterparts remove) and telescope (sums of products step
@@ -36,6 +37,12 @@ PASSES = (
 PURE = frozenset(("linear", "reversible"))
 #: The least and the greatest value of an input or a form.
 Ends = tuple[Fraction, Fraction]
+
+
+def expect_width(width: int) -> None:
+    """Refuse a number of registers that no compiled program has."""
+    if not 3 <= width <= MOST_WIDTH:
+        raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
 
 
 def parse_keep(text: str) -> frozenset[str]:

@@ -26,13 +26,13 @@ from skinny.model.formula.formula import Facts, Formula, Operations, facts, form
 from skinny.model.limits import check, current, watched
 from skinny.model.program.forms import read_inputs, renumbered
 from skinny.model.program.modular import PRIME
-from skinny.model.program.program import MOST_WIDTH, Program
+from skinny.model.program.program import Program
 
 from .candidates import candidates
 from .drafts import Draft, History, drafts_of
 from .fixed import Scaling, Tried, fit
 from .fixed_graph import FixedGraph, fit_graph, graph_options, precise_and_short
-from .goal import PASSES, PURE, Goal, Precision
+from .goal import PASSES, PURE, Goal, Precision, expect_width
 from .graph.shortest import shortest
 from .lower import lower
 from .normalise import normalise
@@ -93,8 +93,7 @@ def compile_formula(
     formula that takes more than the limits allow (see :mod:`skinny.model.limits`) is refused. ``inputs`` are the names
     of all inputs in the order of an input vector, those that the program does not read left out; without them inputs
     come in the order in which the formulas name them."""
-    if not 3 <= width <= MOST_WIDTH:
-        raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
+    expect_width(width)
     unknown = sorted(set(without) - set(PASSES))
     if unknown:
         raise InputError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")

@@ -20,12 +20,12 @@ from skinny.model.formula.definitions import Definitions
 from skinny.model.formula.formula import facts, operations
 from skinny.model.limits import check, current, watched
 from skinny.model.program.forms import renumbered
-from skinny.model.program.program import MOST_WIDTH, Program
+from skinny.model.program.program import Program
 from skinny.model.program.streams import State
 from skinny.model.program.units import scaled
 from skinny.model.rings import FixedPoint, exact_number
 
-from .goal import Ends, Precision
+from .goal import Ends, Precision, expect_width
 from .graph.build import NotLinearError
 from .graph.shortest import shortest
 from .graph.states import homes
@@ -47,8 +47,7 @@ def compile_states(
 ) -> Compilation:
     """Compile definitions with states to a program of at most ``width`` registers that keeps the promises ``keep``,
     for samples and values that are divided by ``scales``."""
-    if not 3 <= width <= MOST_WIDTH:
-        raise InputError(f"the width must be 3 to {MOST_WIDTH}, not {width}")
+    expect_width(width)
     divided = scaled_definitions(definitions, scales)
     states = {state.name: state.next for state in divided.states}
     registers = homes(len(states))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from skinny.model.compiler.goal import parse_keep
+from skinny.model.compiler.goal import expect_width, parse_keep
 from skinny.model.errors import InputError, PrecisionWarning
 from skinny.model.frontends.calibration import Calibration
 from skinny.model.frontends.choose import choose_format
@@ -55,6 +55,7 @@ def compile_model(
     if probabilities:
         imported = _with_probabilities(imported)
     width = MOST_WIDTH if width is None else width
+    expect_width(width)
     promises = frozenset(parse_keep("none" if keep is None else keep))
     bent = next((layer.name for layer in imported.layers if any(value.kind == "relu" for value in layer.values)), "")
     if bent and promises:

@@ -202,6 +202,8 @@ def test_options_that_a_model_does_not_have_are_refused(models):
         ({"ring": "fixed", "calibration": ROWS[:, :3]}, r"rows must have the shape \(rows, 4\), not \(150, 3\)"),
         ({"ring": "fixed", "calibration": ROWS * np.nan}, "rows must be finite numbers"),
         ({"error": 0}, "error must be above zero, not 0"),
+        ({"width": 2}, "the width must be 3 to 1024, not 2"),
+        ({"width": 1025}, "the width must be 3 to 1024, not 1025"),
         ({"error": 0.1}, "it sends the number of a class, in which no error can be: leave error out, or ask for"),
     ):
         with pytest.raises(skinny.InputError, match=message):
