@@ -54,8 +54,10 @@ def draw_errors(rows: list[dict[str, Any]], path: str) -> None:
     axes[0].loglog()
     axes[0].set_ylim(LEAST / 1.4, MOST * LINE ** (most + 1))
     axes[0].set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-    axes[0].set_xlim(3, 700)
-    axes[0].set_xticks([4, 8, 16, 32, 64, 128, 256, 512], ["4", "8", "16", "32", "64", "128", "256", "512"])
+    longest = max(max(row["cycles"], row["shortest"]) for row in rows)
+    ticks = [tick for tick in (4, 8, 16, 32, 64, 128, 256, 512, 1024) if tick <= 1.4 * longest]
+    axes[0].set_xlim(3, 1.4 * max(longest, 4))
+    axes[0].set_xticks(ticks, [str(tick) for tick in ticks])
     axes[0].set_ylabel("proven error over the error of the text as written")
     axes[0].plot([], [], "s", color=ONE, label="one variable")
     axes[0].plot([], [], "o", color=SEVERAL, label="several variables")
