@@ -58,6 +58,7 @@ def draw_errors(rows: list[dict[str, Any]], path: str) -> None:
     ticks = [tick for tick in (4, 8, 16, 32, 64, 128, 256, 512, 1024) if tick <= 1.4 * longest]
     axes[0].set_xlim(3, 1.4 * max(longest, 4))
     axes[0].set_xticks(ticks, [str(tick) for tick in ticks])
+    axes[0].set_xticks([], minor=True)
     axes[0].set_ylabel("proven error over the error of the text as written")
     axes[0].plot([], [], "s", color=ONE, label="one variable")
     axes[0].plot([], [], "o", color=SEVERAL, label="several variables")
