@@ -19,6 +19,10 @@ def test_proven_shortest_is_met_within_a_quarter(row):
     assert row.target <= measure(row) <= row.target * 5 // 4
 
 
-@pytest.mark.parametrize("row", FLOOR, ids=name_of)
+#: Longer ones take seconds each; `skinny bench lengths` has them all.
+QUICK = [row for row in FLOOR if "64 terms" not in row.name]
+
+
+@pytest.mark.parametrize("row", QUICK, ids=name_of)
 def test_the_prototype_is_met_or_beaten(row):
     assert measure(row) <= row.target

@@ -80,7 +80,7 @@ PORTS = {
     "lost back-pressure at i": (core_module, "InputBuffer", {"i_ready": lambda m, value: 1}, "input word "),
     "start vector lost": (core_module, "Datapath", {"start": lambda m, value: 0}, VALUE),
 }
-BUSY = "self.busy.eq(sequencer.tag.live | behind)"
+BUSY = "self.busy.eq(behind if config.repeat else sequencer.tag.live | behind)"
 BEFORE = "sequencer.tag.live | f1_tag.live | f2_tag.live | datapath.live"
 #: Text of a part that is another: the part, old and new text, what is noticed.
 TEXTS = {
