@@ -20,7 +20,7 @@ spec = importlib.util.spec_from_file_location("independent", Path(__file__).with
 page = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(page)
 
-RUNS, CYCLES = 1000, 300
+RUNS, CYCLES = 2000, 300
 #: More words than a program of these cores has.
 MOST_COMPARED = 32
 #: Ring, width, threads, depth, inputs, weights, FIFO, attention, check, guard, other units, pipeline of registers
